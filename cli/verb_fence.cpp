@@ -79,7 +79,11 @@ struct request {
 };
 
 result<fencing_token> read_token(const typed& t) {
-  if (!is_number(t.token)) return fencing_token::parse(t.token);
+  if (!is_number(t.token)) {
+    auto read = fencing_token::parse(t.token);
+    if (read) return read;
+    return read.error().reworded(read.error().message() + ", or here a number alone");
+  }
   if (t.token.size() > 1 && t.token.front() == '0') {
     return error(errc::invalid_argument,
                  "'" + t.token + "' is not a fencing token: a leading zero");

@@ -129,6 +129,8 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
     expect 64 holdfast fence check "$at" data "$token"
     says "token $token is above 2^53 - 1"
   done
+  expect 64 holdfast fence check "$at" data abc
+  says 'VALUE:LOCK:STORE, or here a number alone'
   [[ ! -e floors ]]
 }
 
