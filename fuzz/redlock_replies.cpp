@@ -26,8 +26,12 @@ void must_be_sound(const timed_vote& v) {
 }
 
 void votes(const wire::reply& r) {
-  const timed_vote acquired = replies::acquire(r);
+  const timed_vote acquired = replies::acquire(r, 0);
   must_be_sound(acquired);
+  // A node whose time heeds it has to give more.
+  const auto back = replies::acquire(r, acquired.vote.counter);
+  const bool heeds = acquired.time && acquired.time->count() > 0;
+  if (heeds && acquired.vote.counter <= 86'400'000'000) MUST(back.vote.what != vote::granted);
   if (acquired.vote.what == vote::granted) MUST(acquired.vote.counter > 0 && acquired.time);
   must_be_sound(replies::set_plain(r));
   must_be_sound(replies::raise(r));

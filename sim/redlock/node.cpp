@@ -1,6 +1,7 @@
 #include "sim/redlock/node.hpp"
 
 #include "core/lease.hpp"
+#include "core/redlock/node_record.hpp"
 #include "core/redlock/rules.hpp"
 #include "sim/redlock/script_rules.hpp"
 
@@ -14,6 +15,7 @@ namespace holdfast::sim::redlock {
 namespace {
 
 using core::redlock::active;
+using core::redlock::believable;
 
 constexpr server_time day = std::chrono::hours{24};
 
@@ -32,7 +34,8 @@ bool node::unknown(answer& a) const noexcept {
 
 bool node::refused(answer& a, const std::string& nonce, bool may_wait) const {
   if (unknown(a)) return true;
-  const bool known = data_.record && (data_.record->nonce == nonce || !scripts.compare_nonce);
+  const bool known = data_.record && (data_.record->nonce == nonce || !scripts.compare_nonce) &&
+                     data_.record->floor <= believable;
   // Epoch zero is refused last in the script, too: the fault is the same.
   if (known && (may_wait || data_.record->epoch > 0)) return false;
   a.refused = fault::not_admitted;
@@ -69,7 +72,7 @@ bool node::refused_ttl(answer& a, milliseconds ttl) const {
 }
 
 bool node::refused_token(answer& a, std::uint64_t token) {
-  if (token >= 1 && token <= token_max.value) return false;
+  if (token >= 1 && token <= believable) return false;
   a.refused = fault::counter_full;
   return true;
 }
@@ -257,13 +260,15 @@ node::answer node::write(const core::redlock::write& w) {
   const bool same =
       seen ? seen->nonce == w.nonce_seen && seen->epoch == w.epoch_seen : w.nonce_seen.empty();
   if (!same && scripts.write_by_compare) return out;
-  const bool keep = seen && scripts.write_keeps_floor;
+  const bool goes_on = seen && seen->nonce == w.record.nonce && seen->epoch == w.record.epoch;
+  const bool damaged = seen && seen->floor > believable;
+  if (damaged && goes_on) return out;
+  const bool keep = seen && scripts.write_keeps_floor && !damaged;
   const std::uint64_t floor = keep ? std::max(seen->floor, w.record.floor) : w.record.floor;
-  if (floor > token_max.value) {
+  if (floor > believable) {
     out.refused = fault::counter_full;
     return out;
   }
-  const bool goes_on = seen && seen->nonce == w.record.nonce && seen->epoch == w.record.epoch;
   const server_time newest = goes_on ? std::max(seen->last_time, wall_) : wall_;
   data_.record = w.record;
   data_.record->floor = floor;

@@ -107,7 +107,7 @@ TEST_F(conversation, a_node_record_is_written_read_and_sealed) {
   EXPECT_EQ(sealed.what, seal_reply::result::sealed);
   EXPECT_EQ(sealed.floor, 40U);
   EXPECT_EQ(seal().epoch, 5U) << "not below";
-  EXPECT_EQ(replies::acquire(acquire(value)).vote.epoch, 5U);
+  EXPECT_EQ(replies::acquire(acquire(value), 0).vote.epoch, 5U);
   const auto again = ask([&](std::string& out) { commands::write(out, first); });
   EXPECT_EQ(replies::write(again), write_reply::changed);
 }

@@ -455,17 +455,6 @@ TEST(redlock_pitfalls, objects_with_static_storage_do_not_keep_a_program_from_en
   EXPECT_EQ(how, 0);
 }
 
-/// Fault matrix: no larger token is left | told at once, also to whoever would wait
-TEST(redlock_pitfalls, tokens_that_are_used_up_are_damage) {
-  five_nodes nodes(1);
-  nodes.init();
-  session s = nodes.open();
-  nodes[0].command({"HSET", "holdfast:node", "floor", "9007199254740991"});
-  const auto l = s.acquire(lock_name("a"), {.wait = 20s});
-  ASSERT_FALSE(l);
-  EXPECT_EQ(l.error(), errc::damaged) << l.error().message();
-}
-
 /// Fault matrix: clients with different node lists | the one that differs is refused
 TEST(redlock_pitfalls, another_list_of_nodes_is_refused) {
   five_nodes nodes(5);

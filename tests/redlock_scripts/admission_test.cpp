@@ -16,12 +16,12 @@ TEST_F(admission_scripts, look_tells_the_time_where_there_is_no_record) {
 }
 
 TEST_F(admission_scripts, look_reads_what_write_wrote) {
-  ASSERT_EQ(n.write({.floor = "9007199254740991", .durable = "1", .kept_epoch = "3"}), integer(1));
+  ASSERT_EQ(n.write({.floor = "4503599627370495", .durable = "1", .kept_epoch = "3"}), integer(1));
   const answer a = n.look();
   ASSERT_EQ(a.elements.size(), 11U) << a;
   const std::string last = a.elements[7].text;
   EXPECT_EQ(answer(array({a.elements[0], text("node-1"), text("life-1"), text("1"), text("run-1"),
-                          text("9007199254740991"), text("60000"), text(last), text("cafe"),
+                          text("4503599627370495"), text("60000"), text(last), text("cafe"),
                           text("1"), text("3")})),
             a);
   EXPECT_LE(std::stoll(last), a.elements[0].integer);
@@ -68,13 +68,38 @@ TEST_F(admission_scripts, write_keeps_the_larger_floor) {
   EXPECT_EQ(n.floor(), 500U);
   n.write({.seen_nonce = "life-1", .seen_epoch = "2", .epoch = "3", .floor = "600"});
   EXPECT_EQ(n.floor(), 600U);
-  n.set_field("floor", "damaged");
-  n.write({.seen_nonce = "life-1", .seen_epoch = "3", .epoch = "4", .floor = "700"});
-  EXPECT_EQ(n.floor(), 700U);
+}
+
+TEST_F(admission_scripts, write_replaces_a_damaged_floor_where_something_begins_anew) {
+  for (const char* damage : {"damaged", "", "-7", "nan", "inf", "4503599627370496",
+                             "9007199254740991", "9223372036854775807"}) {
+    n.command({"FLUSHALL"});
+    n.init();
+    n.set_field("floor", damage);
+    const answer on = n.write({.seen_nonce = "life-1", .seen_epoch = "1", .floor = "700"});
+    EXPECT_EQ(on, integer(0)) << damage << ": the tokens that it gave may be above 700";
+    EXPECT_EQ(n.field("floor"), damage);
+    n.write({.seen_nonce = "life-1", .seen_epoch = "1", .epoch = "2", .floor = "700"});
+    EXPECT_EQ(n.field("floor"), "700") << damage;
+  }
+}
+
+TEST_F(admission_scripts, a_damaged_floor_has_no_vote_and_is_told_to_nobody) {
+  n.init();
+  n.acquire("a", value(1));
+  for (const char* damage : {"4503599627370496", "9007199254740991", "-1", "nan", "x"}) {
+    n.set_field("floor", damage);
+    EXPECT_EQ(n.acquire("b", value(2)).error_word(), refusal::not_admitted) << damage;
+    EXPECT_EQ(n.raise("a", value(1), 50).error_word(), refusal::not_admitted) << damage;
+    EXPECT_EQ(n.repair("b", value(2), 50).error_word(), refusal::not_admitted) << damage;
+    EXPECT_EQ(n.renew({{"a", value(1)}}).error_word(), refusal::not_admitted) << damage;
+    EXPECT_EQ(n.seal("2").error_word(), refusal::not_admitted) << damage;
+    EXPECT_EQ(n.field("floor"), damage);
+  }
 }
 
 TEST_F(admission_scripts, write_refuses_floors_that_no_token_can_follow) {
-  EXPECT_EQ(n.write({.floor = "9007199254740992"}).error_word(), refusal::counter);
+  EXPECT_EQ(n.write({.floor = "4503599627370496"}).error_word(), refusal::counter);
   EXPECT_EQ(n.write({.floor = "-1"}), integer(1)) << "the floor of no record is zero";
   EXPECT_EQ(n.floor(), 0U);
 }

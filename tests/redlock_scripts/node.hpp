@@ -15,7 +15,7 @@ namespace redlock = engines::redlock;
 namespace scripts = engines::redlock::scripts;
 namespace refusal = engines::redlock::refusal;
 
-inline constexpr std::uint64_t token_max = 9'007'199'254'740'991;
+inline constexpr std::uint64_t token_max = 4'503'599'627'370'495;
 
 /// An attempt's value: 40 hexadecimal digits that end with `number`.
 std::string value(int number);

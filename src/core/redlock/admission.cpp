@@ -150,7 +150,7 @@ admission::step admission::judge(node_index i, time_point now) {
   step s;
   if (!record && !any_record()) {
     n.is = standing::blank;
-  } else if (record && (n.stepped || !has_believable_epochs(*record))) {
+  } else if (record && (n.stepped || !is_believable(*record))) {
     s.writes.push_back(mark(i));
   } else if (same && record->epoch > 0) {
     admit_in_time(i, now);

@@ -44,6 +44,25 @@ TEST(admission_life, a_node_whose_epoch_is_damaged_has_lost_its_state_and_comes_
   }
 }
 
+/// The largest floor becomes that of all: the others would have no token left.
+TEST(admission_life, a_node_whose_floor_is_damaged_has_lost_its_state_and_comes_back) {
+  for (const char* process : {"run0", "run9"}) {
+    store s(3);
+    for (auto& f : s.facts) f.durable = f.record->durable = true;
+    s.facts[0].record->floor = believable + 1;
+    s.facts[0].run_id = process;
+    s.connect_all(t0);
+    ASSERT_EQ(s.writes.size(), 1U) << process;
+    EXPECT_EQ(s.writes[0].record.epoch, 0U);
+    EXPECT_EQ(s.writes[0].record.kept_epoch, 0U);
+    EXPECT_EQ(s.writes[0].record.floor, 0U);
+    EXPECT_EQ(s.a.voters().size(), 2U);
+    s.tick(t0 + wait);
+    EXPECT_EQ(s.a.voters().size(), 3U);
+    for (const auto& f : s.facts) EXPECT_LT(f.record->floor, believable);
+  }
+}
+
 TEST(admission_life, an_epoch_that_is_damaged_under_the_eyes_of_a_client_stops_no_rejoin) {
   store s(5);
   s.connect_all(t0);

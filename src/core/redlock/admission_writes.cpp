@@ -26,7 +26,7 @@ static_assert(refusals_first * (1U << doublings) >= refusals_most);
 /// What a node is in, or was before its clock was seen to step; zero when it lost more than that.
 std::uint64_t admission::kept_epoch_of(node_index i) const {
   const node_facts& f = nodes_[i].facts;
-  if (!f.record || !has_believable_epochs(*f.record)) return 0;
+  if (!f.record || !is_believable(*f.record)) return 0;
   const bool same = is_same_life(f.record->run_id, f.run_id);
   if (!same && !(f.record->durable && f.durable)) return 0;
   return std::max(f.record->epoch, f.record->kept_epoch);
@@ -47,7 +47,7 @@ write admission::mark(node_index i) {
   w.record.kept_epoch = kept_epoch_of(i);
   // What it loaded may be the file of another node, which must not be taken for a copy of this one.
   if (w.record.kept_epoch == 0) w.record.id = n.fresh;
-  if (!n.facts.record) w.record.floor = 0;
+  if (!n.facts.record || w.record.floor > believable) w.record.floor = 0;
   w.record.max_ttl = max_ttl_for(i);
   w.record.nonce = n.fresh;
   w.record.run_id = n.facts.run_id;

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/lease.hpp"
+#include "core/redlock/node_record.hpp"
 #include "core/redlock/rules.hpp"
 
 #include <holdfast/duration.hpp>
@@ -39,7 +40,7 @@ node_vote attempt::counted(node_index i, const node_vote& v) const noexcept {
   const bool judged = as_judged_.has(i) || !active.judged_connection_only;
   if (!judged) return node_vote::of(fault::connection_lost);
   // What no token can be is no vote.
-  const bool wild = config_.tokens && (v.counter == 0 || v.counter > token_max.value);
+  const bool wild = config_.tokens && (v.counter == 0 || v.counter > believable);
   return wild ? node_vote::of(fault::garbled) : v;
 }
 

@@ -305,13 +305,14 @@ TEST(attempt, a_raise_that_is_not_answered_is_no_holder) {
 
 TEST(attempt, counters_out_of_range_are_no_grants) {
   round r(3);
-  r.granted(0, 0).granted(1, token_max.value + 1);
+  r.granted(0, 0).granted(1, believable + 1);
   EXPECT_EQ(r.a.current(), state::failed);
   EXPECT_TRUE(r.a.granted().empty());
   EXPECT_EQ(r.last.release, node_set::all(3));
-  round most(1);
-  most.granted(0, token_max.value);
-  EXPECT_EQ(most.a.chosen(), token_max);
+  EXPECT_EQ(round(1).granted(0, believable).a.chosen(), token{believable});
+  round others(3);
+  others.granted(0, token_max.value).granted(1, 7).granted(2, 7);
+  EXPECT_EQ(others.a.chosen(), token{7}) << "or they would have no token left";
 }
 
 TEST(attempt, a_grant_of_another_connection_than_was_judged_is_no_vote) {

@@ -147,7 +147,9 @@ std::uint64_t latest_clock(std::span<const node> nodes) {
 std::uint64_t first_floor(std::span<const node> nodes) {
   std::uint64_t floor = latest_clock(nodes);
   for (const node& n : nodes) {
-    if (n.answered && n.facts.record) floor = std::max(floor, n.facts.record->floor);
+    if (!n.answered || !n.facts.record) continue;
+    const std::uint64_t its = n.facts.record->floor;
+    if (its <= believable) floor = std::max(floor, its);
   }
   return floor;
 }

@@ -276,6 +276,15 @@ TEST(founding, recover_leaves_epochs_for_all_seals_to_come) {
   EXPECT_EQ((*plan)[0].epoch_seen, token_max.value) << "or the write would not replace it";
 }
 
+TEST(founding, recover_heeds_no_floor_that_would_use_up_the_tokens) {
+  auto nodes = blank(3);
+  nodes[0].facts.record = old_record(believable + 1, 3);
+  nodes[1].facts.record = old_record(1'900'000'000'000'000, 3);
+  const auto plan = founding::plan_recover(settings, nodes);
+  ASSERT_TRUE(plan);
+  for (const write& w : *plan) EXPECT_EQ(w.record.floor, 1'900'000'000'000'000U);
+}
+
 TEST(founding, a_clock_in_the_far_future_does_not_use_up_the_tokens) {
   auto nodes = blank(1);
   nodes[0].at = server_time{static_cast<std::int64_t>(token_max.value)};

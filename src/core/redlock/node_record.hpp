@@ -13,8 +13,9 @@ namespace holdfast::core::redlock {
 /// A server's own TIME: microseconds of its wall clock, which may step.
 using server_time = std::chrono::microseconds;
 
-/// Half of what there is. Neither a clock that is far off nor a damaged record may use up all
-/// tokens, or all epochs: above an epoch there has to be another one.
+/// Half of what there is, and the largest token and epoch that a node gives. Neither a clock that
+/// is far off nor a damaged record may use up all tokens, or all epochs: above an epoch there has
+/// to be another one, and the largest floor that any node tells becomes that of the others.
 inline constexpr std::uint64_t believable = token_max.value / 2;
 
 /// `holdfast:node`: what one node remembers about itself. It has no ttl, so losing it means that
@@ -34,9 +35,9 @@ struct node_record {
   friend bool operator==(const node_record&, const node_record&) = default;
 };
 
-/// Its epochs were given by somebody, and are no damage.
-inline bool has_believable_epochs(const node_record& r) noexcept {
-  return r.epoch <= believable && r.kept_epoch <= believable;
+/// Its floor and epochs were given by somebody, and are no damage.
+inline bool is_believable(const node_record& r) noexcept {
+  return r.floor <= believable && r.epoch <= believable && r.kept_epoch <= believable;
 }
 
 /// What a client reads of a node when it connects, before the node may vote.

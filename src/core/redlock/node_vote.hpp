@@ -35,7 +35,7 @@ enum class fault : std::uint8_t {
   session_missing,   ///< It has no record of the session.
   denied,            ///< The session is denied there.
   clock_went_back,   ///< Its TIME is before the record's last TIME.
-  counter_full,      ///< The next token would be above token_max.
+  counter_full,      ///< The next token would be above `believable`.
   unreachable,       ///< It could not be sent: certainly not done.
   not_asked,         ///< It had no vote when the others were asked.
   silent,            ///< No answer in time.

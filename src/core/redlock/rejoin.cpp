@@ -77,7 +77,8 @@ rejoin::step rejoin::sealed(const seal& asked, const seal_reply& r, time_point n
   }
   answered_.add(i);
   if (r.what == seal_reply::result::refused) ++overtaken_;
-  if (r.what == seal_reply::result::sealed) {
+  // A floor that is damaged bounds nothing.
+  if (r.what == seal_reply::result::sealed && r.floor <= believable) {
     sealed_.add(i);
     floor_ = std::max(floor_, r.floor);
   }

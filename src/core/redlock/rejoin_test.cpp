@@ -226,6 +226,17 @@ TEST(rejoin, begins_no_epoch_that_nobody_would_believe) {
   EXPECT_EQ(again[0].epoch, 6U);
 }
 
+TEST(rejoin, who_tells_a_floor_that_is_damaged_does_not_count) {
+  rejoin r(amnesiac());
+  const auto seals = r.tick(others(4), ready).seals;
+  r.sealed(seals[0], sealed(believable + 1), ready);
+  r.sealed(seals[1], sealed(1), ready);
+  EXPECT_EQ(r.sealed(seals[2], sealed(2), ready).record, std::nullopt);
+  const auto last = r.sealed(seals[3], sealed(believable), ready);
+  ASSERT_TRUE(last.record);
+  EXPECT_EQ(last.record->record.floor, believable);
+}
+
 TEST(rejoin, who_was_not_sealed_for_it_does_not_count) {
   rejoin r(amnesiac());
   const auto seals = r.tick(others(3), ready).seals;

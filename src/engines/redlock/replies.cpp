@@ -28,6 +28,8 @@ using wire::reply_kind;
 using wire::server_error;
 
 constexpr std::int64_t largest = static_cast<std::int64_t>(token_max.value);
+/// How far a hint that acquire.lua heeds may be ahead of the server's TIME.
+constexpr std::chrono::hours hint_ahead{24};
 
 bool is_array(const reply& r, std::size_t size) noexcept {
   return r.is(reply_kind::array) && r.elements.size() == size;
@@ -210,11 +212,15 @@ std::optional<node_record> record_in(const std::vector<reply>& parts) {
 
 }  // namespace
 
-timed_vote acquire(const reply& r) {
+timed_vote acquire(const reply& r, std::uint64_t hint) {
   if (is_array(r, 2)) {
     const auto counter = number_in(r.elements[0], 1);
     const auto at = time_in(r.elements[1]);
-    if (counter && at) return {.vote = node_vote::granted(*counter), .time = at};
+    const bool heeds = at && hint <= static_cast<std::uint64_t>((*at + hint_ahead).count());
+    const bool went_back = counter && heeds && *counter <= hint;
+    if (counter && at && !went_back) {
+      return {.vote = node_vote::granted(*counter), .time = at};
+    }
   }
   if (const auto taken = taken_in(r)) return *taken;
   return without_time(refusal_in(r));

@@ -121,7 +121,9 @@ std::string error_text(const wire::reply& r);
 /// Whether that says more than the fault: which command, and on which key, only the server knows.
 bool text_says_more(fault f) noexcept;
 
-timed_vote acquire(const wire::reply& r);
+/// `hint`: what was sent with it. A token that is not above it is garbled, where the node's TIME
+/// makes the script heed it.
+timed_vote acquire(const wire::reply& r, std::uint64_t hint);
 core::redlock::node_vote set_plain(const wire::reply& r);
 core::redlock::node_vote raise(const wire::reply& r);
 /// granted: it is there again.

@@ -41,22 +41,36 @@ const char* const largest = "9007199254740991";
 const char* const above = "9007199254740992";
 
 TEST(replies, acquire_grants_with_a_counter_and_the_time) {
-  auto v = replies::acquire(read_one(array(integer("7"), now)));
+  auto v = replies::acquire(read_one(array(integer("7"), now)), 0);
   EXPECT_EQ(v.vote.what, vote::granted);
   EXPECT_EQ(v.vote.counter, 7U);
   EXPECT_EQ(v.time, at);
-  v = replies::acquire(read_one(array(integer(largest), now)));
+  v = replies::acquire(read_one(array(integer(largest), now)), 0);
   EXPECT_EQ(v.vote.counter, token_max.value);
 }
 
+TEST(replies, a_token_that_is_not_above_the_hint_is_garbled) {
+  const std::uint64_t hint = 1'700'000'000'000'005;
+  const auto vote_for = [&](std::uint64_t counter, std::uint64_t sent) {
+    return replies::acquire(read_one(array(integer(std::to_string(counter)), now)), sent).vote.why;
+  };
+  EXPECT_EQ(vote_for(hint + 1, hint), fault::none);
+  EXPECT_EQ(vote_for(hint, hint), fault::garbled);
+  EXPECT_EQ(vote_for(7, hint), fault::garbled);
+  EXPECT_EQ(vote_for(7, 7), fault::garbled);
+  const std::uint64_t day_ahead = 1'700'086'400'000'000;
+  EXPECT_EQ(vote_for(7, day_ahead), fault::garbled);
+  EXPECT_EQ(vote_for(7, day_ahead + 1), fault::none) << "the script ignores such a hint";
+}
+
 TEST(replies, acquire_tells_how_long_a_taken_lock_has_to_live) {
-  auto v = replies::acquire(read_one(array(integer("0"), now, integer("1500"))));
+  auto v = replies::acquire(read_one(array(integer("0"), now, integer("1500"))), 0);
   EXPECT_EQ(v.vote.what, vote::taken);
   EXPECT_EQ(v.vote.left, 1500ms);
   EXPECT_EQ(v.time, at);
-  v = replies::acquire(read_one(array(integer("0"), now, integer("-1"))));
+  v = replies::acquire(read_one(array(integer("0"), now, integer("-1"))), 0);
   EXPECT_EQ(v.vote.left, duration::max());
-  v = replies::acquire(read_one(array(integer("0"), now, integer("9223372036854775807"))));
+  v = replies::acquire(read_one(array(integer("0"), now, integer("9223372036854775807"))), 0);
   EXPECT_EQ(v.vote.left, duration::max()) << "no overflow";
 }
 
@@ -86,7 +100,7 @@ TEST(replies, what_acquire_cannot_mean_is_garbled_and_never_a_grant) {
                                    failure("HFEPOCH"),
                                    failure("HFEPOCH x is the epoch"),
                                    failure(std::string("HFEPOCH ") + above + " is the epoch")}) {
-    const auto v = replies::acquire(read_one(bytes));
+    const auto v = replies::acquire(read_one(bytes), 0);
     EXPECT_EQ(v.vote.what, vote::unknown) << bytes;
     EXPECT_EQ(v.vote.why, fault::garbled) << bytes;
     EXPECT_FALSE(v.time) << bytes;
@@ -106,7 +120,7 @@ TEST(replies, an_error_is_a_failed_node_and_never_a_taken_lock) {
       {"HFDENIED by a: b", fault::denied},
       {"", fault::refused}};
   for (const auto& [line, why] : cases) {
-    const auto v = replies::acquire(error_of(line)).vote;
+    const auto v = replies::acquire(error_of(line), 0).vote;
     EXPECT_EQ(v.what, vote::failed) << line;
     EXPECT_EQ(v.why, why) << line;
   }
@@ -114,7 +128,7 @@ TEST(replies, an_error_is_a_failed_node_and_never_a_taken_lock) {
 
 TEST(replies, another_epoch_is_told) {
   const auto bytes = failure("HFEPOCH 12 is the epoch of this node, not 11");
-  EXPECT_EQ(replies::acquire(read_one(bytes)).vote.epoch, 12U);
+  EXPECT_EQ(replies::acquire(read_one(bytes), 0).vote.epoch, 12U);
   EXPECT_EQ(replies::raise(read_one(bytes)).epoch, 12U);
 }
 

@@ -161,7 +161,7 @@ node_vote round::read(bool raises, node_index i, const io::redis_answer& a) {
   }
   if (raises) return replies::raise(*a.reply);
   if (!cluster_->set().tokens) return attempt_->counted(i, replies::set_plain(*a.reply));
-  const auto got = replies::acquire(*a.reply);
+  const auto got = replies::acquire(*a.reply, order_.hint);
   const bool votes = !got.time || cluster_->on_time(i, *got.time, attempt_->sent(), a.at);
   if (!votes && got.vote.what == vote::granted) return node_vote::of(fault::not_admitted);
   return attempt_->counted(i, got.vote);

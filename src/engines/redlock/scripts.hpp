@@ -18,7 +18,7 @@ inline constexpr std::string_view ttl{"HFTTL"};                ///< Second word:
 inline constexpr std::string_view no_session{"HFNOSESSION"};   ///< No record of the session.
 inline constexpr std::string_view denied{"HFDENIED"};          ///< `HFDENIED by WHO: WHY`
 inline constexpr std::string_view clock_went_back{"HFCLOCK"};  ///< Second word: microseconds.
-inline constexpr std::string_view counter{"HFCOUNTER"};        ///< A token above 2^53 - 1.
+inline constexpr std::string_view counter{"HFCOUNTER"};        ///< A token above 2^52 - 1.
 }  // namespace refusal
 
 /// What this engine asks of a Redis 6.0 or later; the same over RESP2 and RESP3.
@@ -41,7 +41,7 @@ namespace scripts {
 ///
 ///     KEYS  lock, token_key(lock), node_key, session_key(id)
 ///     ARGV  value, ttl, hint, nonce, epoch
-///     reply array [counter, time]     granted: the counter, from 1 to 2^53 - 1
+///     reply array [counter, time]     granted: the counter, from 1 to 2^52 - 1
 ///           array [0, time, ms left]  taken, by any type of value; -1: it has no ttl
 ///           not_admitted, epoch, clock_went_back, no_session, denied, ttl, counter: the first that
 ///           applies, in this order
@@ -154,11 +154,11 @@ extern const script look;
 extern const script seal;
 
 /// Replaces the node record if it has the nonce and epoch that were seen, or, with an empty nonce,
-/// if there is none. The larger of both floors stays; last_time becomes the node's TIME, or while
-/// nonce and epoch stay the larger of both. This is how a node is initialised and recovered (an
-/// operator's commands), how the loss of its state is named (a fresh nonce, epoch 0), how it
-/// rejoins after the seal, and how a durable one that restarted is accepted (the same nonce, the
-/// new run_id).
+/// if there is none. The larger of both floors stays, without one that is damaged: that is
+/// `changed` while nonce and epoch stay. last_time becomes the node's TIME, or while nonce and
+/// epoch stay the larger of both. This is how a node is initialised and recovered (an operator's
+/// commands), how the loss of its state is named (a fresh nonce, epoch 0), how it rejoins after the
+/// seal, and how a durable one that restarted is accepted (the same nonce, the new run_id).
 ///
 ///     KEYS  node_key
 ///     ARGV  nonce seen, epoch seen, id, nonce, epoch, run_id, floor, max_ttl, config_hash,

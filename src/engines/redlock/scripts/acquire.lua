@@ -19,8 +19,8 @@ return answer(function()
     counter = hint
   end
   counter = counter + 1
-  if not (counter <= LARGEST) then
-    refuse('HFCOUNTER ' .. digits(counter) .. ' is above 2^53 - 1, the largest token')
+  if not (counter <= BELIEVABLE) then
+    refuse('HFCOUNTER ' .. digits(counter) .. ' is above 2^52 - 1, the largest token')
   end
   -- The lock last: an error after the first write undoes nothing.
   keep_counter(KEYS[2], KEYS[3], node, counter, now)

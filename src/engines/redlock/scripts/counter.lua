@@ -22,8 +22,8 @@ end
 
 local function token_from(text)
   local token = tonumber(text)
-  if not (token and token >= 1 and token <= LARGEST) then
-    refuse('HFCOUNTER ' .. text .. ' is not from 1 to 2^53 - 1')
+  if not (token and token >= 1 and token <= BELIEVABLE) then
+    refuse('HFCOUNTER ' .. text .. ' is not from 1 to 2^52 - 1')
   end
   return token
 end

@@ -4,6 +4,12 @@
 local MARGIN = 2000
 -- No epoch that a script writes has more.
 local EPOCH_DIGITS = 16
+-- The largest token. A floor above it is damage, and would use up the tokens of the other nodes.
+local BELIEVABLE = 4503599627370495
+
+local function is_floor(number)
+  return number and number >= 0 and number <= BELIEVABLE
+end
 
 -- The record while this is the life of the node's data that the client knows. A record that lost
 -- one of its fields has lost its state like one that is not there.
@@ -21,7 +27,7 @@ local function known(key, nonce)
     max_ttl = tonumber(got[4]),
     last_time = tonumber(got[5]),
   }
-  if not (node.epoch and node.floor and node.max_ttl and node.last_time)
+  if not (node.epoch and is_floor(node.floor) and node.max_ttl and node.last_time)
      or #node.epoch > EPOCH_DIGITS then
     refuse('HFNOTADMITTED the record of this node is not whole')
   end

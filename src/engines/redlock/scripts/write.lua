@@ -10,13 +10,22 @@ return answer(function()
   if seen_nonce ~= '' and (seen[1] ~= seen_nonce or seen[2] ~= seen_epoch) then
     return 0
   end
-  local floor = math.max(tonumber(seen[3]) or 0, tonumber(known_floor))
-  if not (floor >= 0 and floor <= LARGEST) then
-    refuse('HFCOUNTER ' .. digits(floor) .. ' is not from 0 to 2^53 - 1')
+  local goes_on = nonce == seen[1] and epoch == seen[2]
+  local kept = tonumber(seen[3])
+  if not is_floor(kept) then
+    -- What this client knows may be older than the floor that is lost.
+    if goes_on then
+      return 0
+    end
+    kept = 0
+  end
+  local floor = math.max(kept, tonumber(known_floor))
+  if not is_floor(floor) then
+    refuse('HFCOUNTER ' .. digits(floor) .. ' is not from 0 to 2^52 - 1')
   end
   local now = clock()
   -- Nothing began anew: a clock that went back is still behind.
-  if nonce == seen[1] and epoch == seen[2] then
+  if goes_on then
     now = math.max(now, tonumber(seen[4]) or 0)
   end
   -- It votes on by what it has.
