@@ -196,6 +196,8 @@ class HOLDFAST_EXPORT fence {
   /// - `unavailable`, `damaged`: from a floor file; the token may be the floor already.
   result<pass> enter(const fencing_token& t, holdfast::mode mode = holdfast::mode::exclusive(),
                      enter_options options = {});
+  /// The same for an exclusive lock: `enter(t, {.wait = 2s})`.
+  result<pass> enter(const fencing_token& t, enter_options options);
 
   /// Admits `t` without a pass: for a program whose writes all come from this one thread, or
   /// inside the storage's own transaction. A writer that is paused between admit() and a write

@@ -67,6 +67,10 @@ result<fence> fence::open(std::string_view url, std::string resource, older_pass
 result<pass> fence::enter(const fencing_token& t, holdfast::mode mode, enter_options options) {
   return used(at_, moved_from).enter(t, mode, options);
 }
+
+result<pass> fence::enter(const fencing_token& t, enter_options options) {
+  return enter(t, mode::exclusive(), std::move(options));
+}
 result<void> fence::admit(const fencing_token& t, holdfast::mode mode) {
   auto& at = used(at_, moved_from);
   if (at.admits_at_once(t, mode)) return {};

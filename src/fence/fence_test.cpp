@@ -64,6 +64,14 @@ TEST(fence, bound_at_its_construction_it_refuses_the_first_foreign_token) {
   EXPECT_EQ(f.newest(), token{0});
 }
 
+TEST(fence, a_wait_alone_is_that_of_an_exclusive_lock) {
+  fence f;
+  const auto older = f.enter(numbered(5), mode::shared());
+  ASSERT_TRUE(older);
+  EXPECT_EQ(code(f.enter(numbered(6), {.wait = duration::zero()})), errc::timed_out);
+  EXPECT_EQ(code(f.enter(numbered(5), {})), errc::stale_token);
+}
+
 TEST(fence, refuses_values_that_are_no_token) {
   fence f;
   EXPECT_EQ(code(f.admit(numbered(0))), errc::invalid_argument);

@@ -137,7 +137,8 @@ std::string admission::misfit(node_index i, time_point now) const {
     const std::string& there = nodes_[other->node].facts.address;
     if (!other->is_copy) return "is the same server as " + there + ": " + take_out;
     return "is a copy of " + there + ", with its node record: " + take_out +
-           ", or DEL holdfast:node on the copy, which then waits like a node that lost its state";
+           ", or DEL holdfast:node on the copy, which then waits like a node that lost its state. "
+           "Each server needs a `dir` of its own";
   }
   const bool ours = !config_.tokens || !f.record || f.record->config_hash == config_.config_hash;
   return ours ? "" : of_other_list;
