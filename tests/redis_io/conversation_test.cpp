@@ -114,11 +114,11 @@ TEST_F(conversation, a_node_record_is_written_read_and_sealed) {
 
 TEST_F(conversation, a_lock_is_granted_raised_renewed_released_and_repaired) {
   set_up();
-  const auto granted = replies::acquire(acquire(value));
+  const auto granted = replies::acquire(acquire(value), 0);
   EXPECT_EQ(granted.vote.what, vote::granted);
   EXPECT_EQ(granted.vote.counter, 41U);
   EXPECT_TRUE(granted.time);
-  const auto taken = replies::acquire(acquire(other));
+  const auto taken = replies::acquire(acquire(other), 0);
   EXPECT_EQ(taken.vote.what, vote::taken);
   EXPECT_GT(taken.vote.left, 10s);
   EXPECT_LE(taken.vote.left, 30s);
@@ -187,7 +187,7 @@ TEST_F(conversation, sessions_are_listed_denied_and_closed) {
   EXPECT_TRUE(deny()->already);
   EXPECT_EQ(deny()->ttl, 30s);
   const auto refused = acquire(other);
-  EXPECT_EQ(replies::acquire(refused).vote.why, fault::denied);
+  EXPECT_EQ(replies::acquire(refused, 0).vote.why, fault::denied);
   EXPECT_EQ(replies::denial_text(refused), "an operator (ann) denied it: it hangs");
   const auto renewed = replies::renew(
       ask([](std::string& out) { commands::renew(out, session, 30s, "life", {}); }), 0);

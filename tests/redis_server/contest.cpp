@@ -8,6 +8,15 @@ namespace holdfast::redis_tests {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+constexpr auto shortly = 1ms;
+/// A third of a ttl of a second is over, so that there was a heartbeat.
+constexpr auto for_long = 400ms;
+constexpr unsigned one_in = 8;
+
+}  // namespace
+
 contest::contest(std::vector<std::string> urls, std::string name, bool tokens)
     : name_(std::move(name)), seen_(tokens) {
   for (auto& url : urls) {
@@ -39,7 +48,8 @@ void contest::hold_once(session& by) {
     return;
   }
   const std::uint64_t me = seen_.begins(*l);
-  for (int step = 0; me != 0 && step < 5 && seen_.still(me, *l); ++step) {
+  const time_point until = clock::now() + (++holds_ % one_in == 0 ? for_long : shortly);
+  while (me != 0 && clock::now() < until && !over_ && seen_.still(me, *l)) {
     std::this_thread::sleep_for(200us);
   }
   if (auto r = std::move(*l).release(); !r) note(r.error());
@@ -53,6 +63,18 @@ void contest::note(const error& e) {
 bool contest::more(std::uint64_t grants, std::chrono::milliseconds limit) {
   const std::uint64_t from = seen_.grants();
   return process::eventually([&] { return seen_.grants() >= from + grants; }, limit);
+}
+
+bool contest::rests(std::chrono::milliseconds length, std::chrono::milliseconds limit) {
+  std::uint64_t seen = seen_.grants();
+  time_point since = clock::now();
+  return process::eventually(
+      [&] {
+        const std::uint64_t now = seen_.grants();
+        if (std::exchange(seen, now) != now) since = clock::now();
+        return clock::now() - since >= length;
+      },
+      limit);
 }
 
 void contest::while_nobody_asks(const std::function<void()>& what) {

@@ -17,7 +17,8 @@
 namespace holdfast::redis_tests {
 
 /// Clients that contend for one name without a break, one for each URL, with a session of its own,
-/// until the contest is over. A client whose session is lost opens another one.
+/// until the contest is over. Most hold it for a moment; some for so long that a lease of a second
+/// is extended meanwhile. A client whose session is lost opens another one.
 class contest {
  public:
   explicit contest(std::vector<std::string> urls, std::string name = "contended",
@@ -28,6 +29,9 @@ class contest {
 
   /// Waits until so many more were granted; false when that takes too long.
   bool more(std::uint64_t grants, std::chrono::milliseconds limit = std::chrono::seconds{60});
+  /// Waits until nobody was granted it for so long; false when that takes too long.
+  bool rests(std::chrono::milliseconds length,
+             std::chrono::milliseconds limit = std::chrono::seconds{30});
   /// Lets each client give back what it holds and ask for nothing, and then does it.
   void while_nobody_asks(const std::function<void()>& what);
   /// No more; every lock is given back.
@@ -50,6 +54,7 @@ class contest {
   std::atomic<bool> pauses_{};
   std::shared_mutex asking_;  ///< Shared by who asks or holds.
   std::atomic<int> lost_sessions_{};
+  std::atomic<unsigned> holds_{};
   mutable std::mutex mutex_;
   std::map<std::string, int> troubles_;
   std::vector<std::thread> clients_;

@@ -25,7 +25,8 @@ fault setting(const char* name, const char* parameter, const char* bad, const ch
           },
           [=](server& s) {
             s.command({"CONFIG", "SET", parameter, good});
-          }};
+          },
+          true};
 }
 
 void kill_clients(server& s) { s.command({"CLIENT", "KILL", "TYPE", "normal"}); }
@@ -59,7 +60,8 @@ fault busy_script() {
             EXPECT_TRUE(process::eventually([&] {
               return s.command({"SCRIPT", "KILL"}).text == "OK";
             }));
-          }};
+          },
+          true};
 }
 
 fault misconf() {
@@ -75,7 +77,8 @@ fault misconf() {
           },
           [](server& s) {
             s.command({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"});
-          }};
+          },
+          true};
 }
 
 fault out_of_memory() { return setting("out_of_memory", "maxmemory", "1", "0"); }
@@ -88,13 +91,14 @@ fault maxclients() {
           },
           [](server& s) {
             s.command({"CONFIG", "SET", "maxclients", "1000"});
-          }};
+          },
+          true};
 }
 
 fault too_few_replicas() { return setting("too_few_replicas", "min-replicas-to-write", "1", "0"); }
 
 fault hung() {
-  return {"hung", [](server& s) { s.stop(); }, [](server& s) { s.resume(); }};
+  return {"hung", [](server& s) { s.stop(); }, [](server& s) { s.resume(); }, true};
 }
 
 fault hung_for_long() {
@@ -102,7 +106,8 @@ fault hung_for_long() {
           [](server& s) {
             std::this_thread::sleep_for(900ms);
             s.resume();
-          }};
+          },
+          true};
 }
 
 std::vector<fault> all() {

@@ -14,6 +14,8 @@ struct fault {
   std::string name;
   std::function<void(server&)> begin;
   std::function<void(server&)> end;
+  /// While it lasts the server grants nothing.
+  bool stops{};
 };
 
 inline void PrintTo(const fault& f, std::ostream* out) { *out << f.name; }

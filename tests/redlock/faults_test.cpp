@@ -27,28 +27,26 @@ class redlock_faults : public testing::TestWithParam<std::size_t> {
     nodes.init(1s);
   }
 
-  /// `cause` and `heal` for each of the first GetParam() nodes. Fewer than a majority stop nobody.
-  void goes_on(
-      const std::function<void(server&)>& cause,
-      const std::function<void(server&)>& heal = [](server&) {}) {
+  /// What begins and ends at each of the first GetParam() nodes. Fewer than a majority stop nobody.
+  void goes_on(const redis_tests::fault& f) {
     contest c(nodes, {.query = query});
     EXPECT_TRUE(c.more(10)) << c.troubles();
-    for (std::size_t i = 0; i < GetParam(); ++i) cause(nodes[i]);
-    EXPECT_TRUE(GetParam() >= 3 || c.more(15)) << c.troubles();
-    std::this_thread::sleep_for(300ms);
-    for (std::size_t i = 0; i < GetParam(); ++i) heal(nodes[i]);
+    for (std::size_t i = 0; i < GetParam(); ++i) f.begin(nodes[i]);
+    if (GetParam() < 3) {
+      EXPECT_TRUE(c.more(15)) << c.troubles();
+      std::this_thread::sleep_for(300ms);
+    } else if (f.stops) {
+      EXPECT_TRUE(c.rests(1s)) << "granted by nodes that cannot";
+    }
+    for (std::size_t i = 0; i < GetParam(); ++i) f.end(nodes[i]);
     EXPECT_TRUE(c.more(15)) << c.troubles();
     c.end();
     EXPECT_THAT(c.violations(), IsEmpty());
     EXPECT_TRUE(nodes.comes_to("contended", 0, 3s));
   }
-  void goes_on_and_all_vote_again(const redis_tests::fault& f) {
-    goes_on_and_all_vote_again(f.begin, f.end);
-  }
   /// Sees also that those that were put out come back.
-  void goes_on_and_all_vote_again(const std::function<void(server&)>& cause,
-                                  const std::function<void(server&)>& heal) {
-    goes_on(cause, heal);
+  void goes_on_and_all_vote_again(const redis_tests::fault& f) {
+    goes_on(f);
     EXPECT_TRUE(nodes.votes_come_to(5, query));
   }
 
@@ -113,42 +111,32 @@ class redlock_state_faults : public redlock_faults {};
 
 /// Fault matrix: FLUSHALL during contention | the node waits and rejoins
 TEST_P(redlock_state_faults, an_emptied_node_waits_and_rejoins) {
-  goes_on_and_all_vote_again([](server& s) { s.command({"FLUSHALL"}); }, [](server&) {});
+  goes_on_and_all_vote_again(
+      {"flushall", [](server& s) { s.command({"FLUSHALL"}); }, [](server&) {}});
 }
 
 /// Fault matrix: SWAPDB and back | the node waits and rejoins
 TEST_P(redlock_state_faults, a_node_with_another_database_waits_and_rejoins) {
-  goes_on_and_all_vote_again(
-      [](server& s) {
-        s.command({"SWAPDB", "0", "1"});
-      },
-      [](server& s) {
-        s.command({"SWAPDB", "0", "1"});
-      });
+  const auto swap = [](server& s) { s.command({"SWAPDB", "0", "1"}); };
+  goes_on_and_all_vote_again({"swapdb", swap, swap});
 }
 
 /// Fault matrix: one node record deleted | the node waits and rejoins
 TEST_P(redlock_state_faults, a_node_without_its_record_waits_and_rejoins) {
-  goes_on_and_all_vote_again(
-      [](server& s) {
-        s.command({"DEL", "holdfast:node"});
-      },
-      [](server&) {});
+  const auto forget = [](server& s) { s.command({"DEL", "holdfast:node"}); };
+  goes_on_and_all_vote_again({"no_record", forget, [](server&) {}});
 }
 
 /// Fault matrix: REPLICAOF another node and back | a copy has no vote; emptied, it rejoins
 TEST_P(redlock_state_faults, a_copy_has_no_vote_and_rejoins_when_it_was_emptied) {
-  goes_on(
-      [this](server& s) {
-        s.command({"REPLICAOF", "127.0.0.1", std::to_string(nodes[4].port())});
-        EXPECT_TRUE(process::eventually([&] {
-          const std::string info = s.command({"INFO", "replication"}).text;
-          return info.find("master_link_status:up") != std::string::npos;
-        }));
-      },
-      [](server& s) {
-        s.command({"REPLICAOF", "NO", "ONE"});
-      });
+  const auto follow = [this](server& s) {
+    s.command({"REPLICAOF", "127.0.0.1", std::to_string(nodes[4].port())});
+    EXPECT_TRUE(process::eventually([&] {
+      const std::string info = s.command({"INFO", "replication"}).text;
+      return info.find("master_link_status:up") != std::string::npos;
+    }));
+  };
+  goes_on({"replicaof", follow, [](server& s) { s.command({"REPLICAOF", "NO", "ONE"}); }});
   EXPECT_LE(nodes.look(query).votes, 5U - GetParam());
   for (std::size_t i = 0; i < GetParam(); ++i) {
     nodes[i].command({"FLUSHALL"});

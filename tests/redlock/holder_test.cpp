@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+
 namespace holdfast::redlock_tests {
 
 using testing::HasSubstr;
@@ -14,6 +18,27 @@ session open_as(const std::string& url, const std::string& program) {
   auto s = holdfast::open(url, {.program = program, .label = "of " + program});
   if (!s) ADD_FAILURE() << s.error().message();
   return std::move(*s);
+}
+
+/// Or the release of an earlier attempt would free the lock of a later one.
+TEST(redlock_holder, no_attempt_has_the_value_of_another) {
+  five_nodes nodes(3);
+  nodes.init();
+  std::set<std::string> seen;
+  for (const std::string query : {"ttl=5s", "ttl=5s&tokens=off&assume_fresh=yes"}) {
+    session s = nodes.open(query);
+    for (const std::string name : {"a", "b", "a", "b", "a"}) {
+      auto l = s.acquire(lock_name(name), {.wait = 20s});
+      ASSERT_TRUE(l) << l.error().message();
+      ASSERT_TRUE(nodes.comes_to(name, 3));
+      const std::string value = nodes[0].command({"GET", name}).text;
+      const bool tokens = l->token().value != 0;
+      EXPECT_EQ(value.substr(std::min<std::size_t>(value.size(), 40)),
+                tokens ? "." + s.id().str() : "");
+      EXPECT_TRUE(seen.insert(value.substr(0, 40)).second) << name << " has " << value << " again";
+      ASSERT_TRUE(std::move(*l).release());
+    }
+  }
 }
 
 TEST(redlock_holder, who_gives_up_is_told_who_has_it) {
