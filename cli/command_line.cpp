@@ -131,12 +131,12 @@ std::optional<fault> fault_of_grace(const settings& s, duration grace, duration 
   if (grace <= grace_limit(ttl)) return std::nullopt;
   const setting& given = s[key::grace];
   const error e(errc::invalid_argument,
-                "at most half of the ttl fits (" + rounded(ttl) + ", " +
+                "at most half of the ttl fits (" + print_duration(ttl) + ", " +
                     (s[key::ttl].given() ? s[key::ttl].origin_text() : "the store's") +
                     "), or SIGTERM would come while heartbeats are in time");
   const std::string subject = given.from == origin::option
-                                  ? "--grace " + rounded(grace)
-                                  : "grace " + rounded(grace) + " of " + given.origin_text();
+                                  ? "--grace " + print_duration(grace)
+                                  : "grace " + print_duration(grace) + " of " + given.origin_text();
   return fault_of(s, e, {key::grace}, subject + " does not fit");
 }
 

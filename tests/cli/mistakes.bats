@@ -286,6 +286,8 @@ as_nobody() {
 @test "a grace that does not fit names where it was set" {
   expect 64 holdfast run x --ttl 6s --grace 5s -- true
   says '--grace 5s does not fit' '6s, option --ttl'
+  expect 64 holdfast run x --ttl 2s --grace 1001ms -- true
+  says '--grace 1.001s does not fit' '2s, option --ttl'
   HOLDFAST_GRACE=5s expect 64 holdfast run x --ttl 6s -- true
   says 'grace 5s of environment HOLDFAST_GRACE does not fit'
   printf 'label = "a"\ngrace = "5s"\n' >c.toml

@@ -108,5 +108,5 @@ zookeeper_client() {
 }
 
 @test "a server that is silent is waited for" {
-  silence_is_waited_for zookeeper " does not answer like ZooKeeper; is this its port?"
+  silence_is_waited_for zookeeper " does not answer: it hangs, or is no ZooKeeper"
 }

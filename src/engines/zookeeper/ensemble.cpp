@@ -71,7 +71,7 @@ std::string ensemble::trouble() const {
   }
   if (text.empty()) {
     text = server().empty() ? "not connected yet"
-                            : server() + " does not answer like ZooKeeper; is this its port?";
+                            : server() + " does not answer: it hangs, or is no ZooKeeper";
   }
   return names.empty() ? text : text + "; " + names;
 }

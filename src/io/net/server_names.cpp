@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 namespace holdfast::io {
 
@@ -51,16 +53,26 @@ bool is_of_this_machine(const node_address& a) {
 
 result<std::string> mark_of_this_machine() {
   constexpr std::size_t id_digits = 32;
-  std::ifstream file("/etc/machine-id");
+  const std::string path = "/etc/machine-id";
+  std::ifstream file(path);
+  const int why = errno;
+  if (!file.is_open() && why != ENOENT) {
+    // One that may be whole: another in its place would make another store of this one.
+    return error(errc::unavailable,
+                 "the URL names a server by an address of this machine alone, and " + path +
+                     ", which tells this machine from others, cannot be read: " +
+                     std::system_category().message(why));
+  }
   std::string line;
   std::getline(file, line);
   // machine-id(5) asks not to show the id itself: this keeps half of it.
   if (line.size() == id_digits) return core::hexadecimal(core::fnv1a("holdfast " + line), 16);
-  return error(errc::unavailable,
-               "the URL names a server by an address of this machine alone, and /etc/machine-id "
-               "does not tell this machine from others; name the server as the network knows it, "
-               "or make that file: systemd-machine-id-setup, or without systemd "
-               "tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id");
+  return error(
+      errc::unavailable,
+      "the URL names a server by an address of this machine alone, and " + path +
+          " does not tell this machine from others; name the server as the network knows it, "
+          "or make that file: systemd-machine-id-setup, or without systemd "
+          "tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id");
 }
 
 }  // namespace

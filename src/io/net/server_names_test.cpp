@@ -1,6 +1,7 @@
 #include "io/net/server_names.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -49,6 +50,21 @@ TEST(server_names, carry_a_mark_of_the_machine_where_they_mean_another_server_on
         "[::ff00:127.0.0.1]", "[fd00::ffff:127.0.0.1]", "127.example", "0.example"}) {
     EXPECT_EQ(of({host}).value().find('@'), std::string::npos) << host;
   }
+}
+
+/// Whoever made another would have another store, whose tokens no fence of before admits.
+TEST(server_names, do_not_ask_for_a_new_mark_where_the_old_one_cannot_be_read) {
+  if (!has_machine_id()) GTEST_SKIP() << "this machine has none";
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto text = of({"localhost"});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error(), errc::unavailable);
+  EXPECT_NE(text.error().message().find("Too many open files"), std::string::npos);
+  EXPECT_EQ(text.error().message().find("uuid"), std::string::npos) << text.error().message();
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ std::string zookeeper_log::trouble_in(const std::string& line, bool greeted) {
     break;
   }
   if (reason == "Connection timed out") {
-    reason = "does not answer like ZooKeeper; is this its port?";
+    reason = "does not answer: it hangs, or is no ZooKeeper";
   }
   if (reason == "Connection refused") reason = "refuses the connection; does it run there?";
   return part("Socket ", " zk retcode") + " " + reason;

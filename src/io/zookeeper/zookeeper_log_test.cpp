@@ -42,7 +42,7 @@ TEST(zookeeper_log, says_which_server_is_of_no_use_and_what_may_be_wrong) {
   EXPECT_EQ(zookeeper_log::trouble_in(line_of("Connection refused"), false),
             "127.0.0.1:2181 refuses the connection; does it run there?");
   EXPECT_EQ(zookeeper_log::trouble_in(line_of("Connection timed out"), false),
-            "127.0.0.1:2181 does not answer like ZooKeeper; is this its port?");
+            "127.0.0.1:2181 does not answer: it hangs, or is no ZooKeeper");
   EXPECT_EQ(zookeeper_log::trouble_in(line_of("No route to host"), false),
             "127.0.0.1:2181 No route to host");
 }
