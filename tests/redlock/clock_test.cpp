@@ -5,6 +5,8 @@
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
+#include <holdfast/store.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -161,6 +163,32 @@ TEST_F(redlock_clocks, a_majority_that_stepped_is_brought_back_by_whoever_comes_
   auto next = open(nodes.url(query));
   ASSERT_TRUE(next) << next.error().message();
   EXPECT_TRUE(succeeded(next->try_acquire(lock_name("a"))));
+}
+
+/// Fault matrix: the clocks of 3 of 5 nodes step, and an operator runs `recover` | a store that
+/// stayed open is used again within seconds, and not when the wait of max_ttl is over
+TEST_F(redlock_clocks, what_recover_wrote_for_nodes_that_stepped_is_seen_by_who_stayed_connected) {
+  nodes.init(10min);
+  const std::string query = "ttl=5s&max_ttl=10m";
+  auto connected = store::open(nodes.url(query));
+  ASSERT_TRUE(connected) << connected.error().message();
+  ASSERT_TRUE(connected->open_session());
+  for (std::size_t i = 0; i < 3; ++i) clocks[i].step(1h);
+  std::string told;
+  const auto waits = [&] {
+    const auto refused = connected->open_session();
+    told = refused ? "it was opened" : refused.error().message();
+    return told.find("each had its clock set") != std::string::npos;
+  };
+  ASSERT_TRUE(process::eventually(waits, 60s)) << told;
+  const auto done = redlock::recover(nodes.url(query, 1), {.max_ttl = 10min});
+  ASSERT_TRUE(done) << done.error().message();
+  const auto grants = [&] {
+    auto s = connected->open_session();
+    told = s ? "" : s.error().message();
+    return s && s->try_acquire(lock_name("a")).has_value();
+  };
+  EXPECT_TRUE(process::eventually(grants, 60s)) << told;
 }
 
 /// Fault matrix: `recover --max-ttl` under three clients that only look on | none of them takes the

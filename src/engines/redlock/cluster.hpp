@@ -264,6 +264,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void poll_clocks();
   void ask_time(node_index i);
   void on_epoch(node_index i, std::uint64_t epoch);
+  void on_other_life(node_index i);
   void inspect_next();
 
   // ---- cluster_verdict.cpp ----

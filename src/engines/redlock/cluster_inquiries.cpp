@@ -98,7 +98,7 @@ void cluster::ask_time(node_index i) {
         const auto read = replies::look(*a.reply);
         if (!read) return;
         const bool same = read->record && read->record->nonce == c->now_voting()->nonces[i];
-        if (!same) return c->doubted(i);
+        if (!same) return c->on_other_life(i);
         c->on_time(i, read->time, sent, a.at);
         c->on_epoch(i, read->record->epoch);
       });
@@ -117,6 +117,18 @@ void cluster::on_epoch(node_index i, std::uint64_t epoch) {
     if (!is_back && !(counts && admission_.facts_of(i).record->epoch != epoch)) return;
   }
   inspect(i, occasion::passing);
+}
+
+/// An answer under another nonce than this client knows, or under none. Of a node that waits there
+/// is no vote to doubt: another client named another loss there, or `recover` wrote, and what is
+/// there now need not wait for what was. It is looked at at most once a poll, as all others are.
+void cluster::on_other_life(node_index i) {
+  bool waits{};
+  {
+    const io::held_mutex hold(mutex_);
+    waits = admission_.standing_of(i) == admission::standing::waiting;
+  }
+  waits ? inspect(i, occasion::passing) : doubted(i);
 }
 
 /// In turn, with each poll one: a node that votes may have been a replica for a moment, or sync its
