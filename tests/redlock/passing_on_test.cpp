@@ -1,4 +1,5 @@
 #include "core/store_url.hpp"
+#include "engines/redlock/commands.hpp"
 #include "engines/redlock/contender.hpp"
 #include "engines/redlock/engine.hpp"
 #include "engines/redlock/keys.hpp"
@@ -144,6 +145,27 @@ TEST_F(redlock_passing_on, whose_session_is_over) {
   all_->leave("wanted", *before, false);
   for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_.resume(i);
   EXPECT_TRUE(others_are_called());
+}
+
+/// Fault matrix: a subscription is left behind on any node by who waits no more | the first message
+/// ends it, whether that node calls or another one does
+TEST_F(redlock_passing_on, a_subscription_that_was_left_behind_ends_with_the_first_message) {
+  const auto listens = [&](std::size_t i, const std::string& channel) {
+    return nodes_[i].command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer;
+  };
+  for (engine::node_index i = 0; i < nodes_.size(); ++i) {
+    for (const auto& channel : {engine::free_channel("left"), engine::seat_channel("left", 7)}) {
+      std::string bytes;
+      engine::commands::subscribe(bytes, channel);
+      cluster_->ask(
+          i, bytes, clock::now() + 60s, [](const io::redis_answer&) {},
+          engine::cluster::kind::subscription);
+      ASSERT_TRUE(process::eventually([&] { return listens(i, channel) == 1; }));
+      nodes_[i].command({"PUBLISH", channel, "released"});
+      EXPECT_TRUE(process::eventually([&] { return listens(i, channel) == 0; }, 10s))
+          << "node " << i << ", " << channel;
+    }
+  }
 }
 
 }  // namespace

@@ -285,8 +285,16 @@ bool waiters::leave_empty(std::string_view name, time_point parted) {
 
 // ---- messages of the nodes ----
 
+/// A subscription may outlive its waiters: a full connection takes no UNSUBSCRIBE, and who leaves
+/// may do so in the moment in which another thread subscribes. To every other client it is somebody
+/// who waits, whom each release calls in vain.
 void waiters::heard(node_index i, const news& n) {
   const std::string name(n.name);
+  if (!has_queue(name)) {
+    drop(n.channel, i);
+    if (n.calls && listening_node(name) == i) call_next(name, i);
+    return;
+  }
   if (!n.calls) {
     tell_first(name, wakeup::heard);
     return;
@@ -300,9 +308,14 @@ void waiters::heard(node_index i, const news& n) {
     tell_first(name, wakeup::next);
     return;
   }
-  // A subscription that was left behind would be called again and again.
+  // Its seat may be another than that of the queue that ended.
   drop(n.channel, i);
   call_next(name, i);
+}
+
+bool waiters::has_queue(const std::string& name) const {
+  const io::held_mutex hold(mutex_);
+  return queues_.contains(name);
 }
 
 /// Rendezvous hashing: clients may have the nodes in any order.

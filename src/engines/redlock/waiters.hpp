@@ -167,6 +167,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   void subscribed(const std::string& name, node_index i, bool done) HOLDFAST_EXCLUDES(mutex_);
   void unsubscribe(const std::string& name, unsigned seat, node_set where);
   void ask_how_it_looks(const std::string& name, node_index i);
+  bool has_queue(const std::string& name) const HOLDFAST_EXCLUDES(mutex_);
   void have_all_look_up(const std::string& name) HOLDFAST_EXCLUDES(mutex_);
   /// False: nobody is there.
   bool tell_first(std::string_view name, waiter::wakeup what) HOLDFAST_EXCLUDES(mutex_);
