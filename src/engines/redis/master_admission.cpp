@@ -258,7 +258,7 @@ void master::inspect() {
   const auto self = shared_from_this();
   // What the handshake read may be over by then: it may have been a replica since.
   const auto take = [q](const wire::reply* r) {
-    if (r != nullptr && r->is(wire::reply_kind::text)) io::take_info(q->server, *r);
+    if (r != nullptr) (void)io::take_later_info(q->server, *r);
   };
   if (was_judged) ask(commands::info(), take);
   ask(commands::persistence(), [q](const wire::reply* r) {

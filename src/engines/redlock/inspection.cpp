@@ -63,8 +63,7 @@ void cluster::inspection::take_info(cluster& c, const io::redis_answer& a) {
   {
     const io::held_mutex hold(c.mutex_);
     member& m = *c.members_[node_];
-    m.informed = a.reply != nullptr && a.reply->is(wire::reply_kind::text);
-    if (m.informed) io::take_info(*m.server, *a.reply);
+    m.informed = a.reply != nullptr && io::take_later_info(*m.server, *a.reply);
   }
   ask_config(c);
 }

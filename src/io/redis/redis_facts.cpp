@@ -110,6 +110,15 @@ result<void> check_redis(const redis_facts& server, std::string_view engine) {
   return {};
 }
 
+bool take_later_info(redis_facts& server, const wire::reply& info) {
+  if (!info.is(wire::reply_kind::text)) return false;
+  redis_facts later = server;
+  take_info(later, info);
+  if (!is_run_id(later.run_id)) return false;
+  server = std::move(later);
+  return true;
+}
+
 int major_version(const redis_facts& server) noexcept {
   int major{};
   const std::string& v = server.version;

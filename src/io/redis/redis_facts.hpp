@@ -15,6 +15,10 @@ namespace holdfast::io {
 /// Errors: `unavailable`, without naming the node.
 result<void> check_redis(const redis_facts& server, std::string_view engine);
 
+/// Takes over what a server that check_redis() accepted answers to a later INFO. False: nothing
+/// was, for it is no such answer, or names no process that check_redis() would accept.
+bool take_later_info(redis_facts& server, const wire::reply& info);
+
 /// 7 of "7.0.15"; zero: it did not say.
 int major_version(const redis_facts& server) noexcept;
 

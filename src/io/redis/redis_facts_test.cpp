@@ -87,6 +87,25 @@ TEST(redis_facts, a_run_id_is_one_word) {
   EXPECT_FALSE(check_redis(f, "redlock"));
 }
 
+TEST(redis_facts, a_later_info_that_names_no_process_is_taken_as_one_that_was_refused) {
+  redis_facts f = a_server();
+  const auto take = [&f](const std::string& text, reply_kind as = reply_kind::text) {
+    return take_later_info(f, {.kind = as, .text = text});
+  };
+  EXPECT_TRUE(take("run_id:run-2\r\nrole:slave\r\n"));
+  EXPECT_EQ(f.run_id, "run-2");
+  EXPECT_EQ(f.role, "slave");
+  EXPECT_TRUE(take("role:slave\r\nloading:1\r\n")) << "it says no more than that";
+  EXPECT_EQ(f.run_id, "run-2");
+  for (const std::string& bad : {std::string("a b"), std::string("a#b"), std::string(512, 'a')}) {
+    EXPECT_FALSE(take("run_id:" + bad + "\r\nrole:master\r\nloading:0\r\n")) << bad;
+    EXPECT_EQ(f.run_id, "run-2") << bad;
+    EXPECT_EQ(f.role, "slave") << bad;
+    EXPECT_EQ(f.info["loading"], "1") << bad;
+  }
+  EXPECT_FALSE(take("ERR run_id:run-3", reply_kind::error));
+}
+
 TEST(redis_facts, a_server_that_loads_its_data_is_asked_later) {
   redis_facts f = a_server();
   f.info["loading"] = "0";
