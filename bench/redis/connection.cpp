@@ -220,7 +220,7 @@ class callers final : public io::redis_receiver, public std::enable_shared_from_
                                                  .deadline = now + 1s,
                                                  .receiver = shared_from_this(),
                                                  .tag = tag,
-                                                 .is_release = tag % 2 == 1});
+                                                 .may_fill = tag % 2 == 1});
     if (!sent) std::abort();
   }
 

@@ -1,6 +1,9 @@
+#include "client/await.hpp"
 #include "core/store_url.hpp"
 #include "engines/redlock/engine.hpp"
+#include "engines/redlock/keys.hpp"
 #include "engines/redlock/open.hpp"
+#include "engines/redlock/waiters.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
@@ -11,7 +14,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <future>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -299,6 +305,69 @@ TEST_F(redlock_silence, a_session_whose_nodes_all_hang_is_over_a_ttl_later) {
   EXPECT_TRUE(eventually([&] { return over.stop_requested(); }, 10s));
   EXPECT_LT(clock::now() - began, 4s);
   for (std::size_t i = 0; i < 5; ++i) nodes.resume(i);
+}
+
+class hears_nothing final : public io::redis_receiver {
+ public:
+  void answered(std::uint64_t, const io::redis_answer&) override {}
+};
+
+/// A store and one session of it, whose connections are full of what may have half of them.
+class redlock_full_connections : public testing::Test {
+ protected:
+  redlock_full_connections() {
+    nodes_.init(10min);
+    // What was refused would be sent again in a sixth of the ttl.
+    const auto url = nodes_.url("ttl=10m&max_ttl=10m&node_timeout=10s");
+    engine_ = engines::redlock::open_redlock(*core::store_url::parse(url)).value().engine;
+    cluster_ = dynamic_cast<engines::redlock::redlock_engine&>(*engine_).nodes();
+    session_.draft.id = *session_id::parse("0123456789abcdef0123456789abcdef");
+    session_.draft.ttl = 10min;
+    const auto opened = client::await<core::open_reply>(
+        *engine_, [&](auto d) { engine_->open(session_, std::move(d)); });
+    EXPECT_EQ(opened.what, core::status::ok) << opened.text;
+  }
+  /// While their nodes hang.
+  void fill() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_.stop(i);
+    for (engines::redlock::node_index i = 0; i < nodes_.size(); ++i) {
+      while (cluster_->send(i, {.bytes = "PING\r\n", .receiver = nobody_})) continue;
+      ASSERT_TRUE(cluster_->is_connected(i)) << "it is full, and not down";
+    }
+  }
+
+  five_nodes nodes_{3};
+  std::shared_ptr<core::engine> engine_;
+  std::shared_ptr<engines::redlock::cluster> cluster_;
+  core::open_request session_;
+  const std::shared_ptr<hears_nothing> nobody_{std::make_shared<hears_nothing>()};
+};
+
+/// Fault matrix: every connection has as many unanswered commands as acquires may have there |
+/// sessions are renewed all the same
+TEST_F(redlock_full_connections, a_session_is_renewed_behind_any_number_of_acquires) {
+  fill();
+  const auto renewed = std::make_shared<std::promise<core::status>>();
+  auto told = renewed->get_future();
+  engine_->beat({.id = session_.draft.id, .inc = 1, .attempt = 1},
+                [renewed](const core::beat_reply& r) { renewed->set_value(r.what); });
+  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_.resume(i);
+  ASSERT_EQ(told.wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(told.get(), core::status::ok);
+}
+
+/// Fault matrix: the same | nodes are looked at, and subscriptions end
+TEST_F(redlock_full_connections, hold_up_no_look_and_no_end_of_a_subscription) {
+  fill();
+  const auto before = cluster_->count(0).unanswered;
+  cluster_->inspect_again(0);
+  EXPECT_TRUE(eventually([&] { return cluster_->count(0).unanswered > before; }, 5s));
+  const auto all = std::make_shared<engines::redlock::waiters>(cluster_);
+  const auto then = cluster_->count(1).unanswered;
+  const std::string channel = engines::redlock::free_channel("left");
+  all->heard(1, {.channel = channel, .name = "left"});
+  EXPECT_GT(cluster_->count(1).unanswered, then);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_.resume(i);
 }
 
 }  // namespace

@@ -269,14 +269,14 @@ result<std::uint64_t> cluster::send(node_index i, const io::redis_connection::co
 }
 
 void cluster::ask(node_index i, std::string_view bytes, time_point deadline, answer then, kind of) {
-  answer first = [self = weak_from_this(), i, again = std::string(bytes), deadline, then,
+  answer first = [self = weak_from_this(), i, again = std::string(bytes), deadline, then, of,
                   connection = connection_of(i)](const io::redis_answer& a) {
     const auto c =
         a.reply != nullptr && replies::is_missing_script(*a.reply) ? self.lock() : nullptr;
     // Behind another connection there may be another process.
     if (!c || connection != c->connection_of(i)) return then(a);
     c->load_again(i);
-    c->put(i, again, deadline, then, kind::command);
+    c->put(i, again, deadline, then, of);
   };
   put(i, bytes, deadline, std::move(first), of);
 }
@@ -286,7 +286,8 @@ void cluster::put(node_index i, std::string_view bytes, time_point deadline, ans
   c.bytes = bytes;
   c.deadline = deadline;
   c.receiver = std::make_shared<one_answer>(then);
-  c.subscribes = of == kind::subscription;
+  c.subscribes = of == kind::subscription || of == kind::unsubscription;
+  c.may_fill = of == kind::upkeep || of == kind::unsubscription;
   const auto sent = members_[i]->connection->send(c);
   if (sent) return;
   io::redis_answer none;

@@ -82,7 +82,14 @@ class cluster final : public std::enable_shared_from_this<cluster> {
  public:
   /// A node's answer; on the loop's thread.
   using answer = std::function<void(const io::redis_answer&)>;
-  enum class kind : std::uint8_t { command, subscription };
+  enum class kind : std::uint8_t {
+    command,
+    /// What each node is asked all the time, or once for a loss or a connection: it is not kept
+    /// waiting by a connection that is full of what is asked for locks.
+    upkeep,
+    subscription,
+    unsubscription,  ///< It may fill a connection, too.
+  };
 
   cluster(settings s, std::shared_ptr<io::loop> l);
   cluster(const cluster&) = delete;

@@ -31,7 +31,7 @@ void cluster::load_scripts(node_index i) {
         [self = weak_from_this(), i, s](const io::redis_answer& a) {
           if (const auto c = self.lock()) c->script_loaded(i, *s, a);
         },
-        kind::command);
+        kind::upkeep);
   }
 }
 
@@ -86,7 +86,8 @@ void cluster::ask_time(node_index i) {
     commands::time(bytes);
   }
   const time_point sent = clock::now();
-  ask(i, bytes, sent + inquiry_limit,
+  ask(
+      i, bytes, sent + inquiry_limit,
       [self = weak_from_this(), i, sent, whole](const io::redis_answer& a) {
         const auto c = self.lock();
         if (!c || a.reply == nullptr) return;
@@ -101,7 +102,8 @@ void cluster::ask_time(node_index i) {
         if (!same) return c->on_other_life(i);
         c->on_time(i, read->time, sent, a.at);
         c->on_epoch(i, read->record->epoch);
-      });
+      },
+      kind::upkeep);
 }
 
 /// Another client moved the epoch, on all nodes at about the same time. Or it brought this node
@@ -148,14 +150,15 @@ void cluster::reconnect(node_index i) {
   std::string bytes;
   commands::quit(bytes);
   put(
-      i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, kind::command);
+      i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, kind::upkeep);
 }
 
 void cluster::send_seal(const seal& what) {
   std::string bytes;
   commands::seal(bytes, what);
   const duration timeout = settings_.timeout_for(settings_.max_ttl);
-  ask(what.node, bytes, clock::now() + core::redlock::seal_limit(timeout),
+  ask(
+      what.node, bytes, clock::now() + core::redlock::seal_limit(timeout),
       [self = weak_from_this(), what](const io::redis_answer& a) {
         const auto c = self.lock();
         if (!c) return;
@@ -163,7 +166,8 @@ void cluster::send_seal(const seal& what) {
         c->loop_->post([c, what, r] {
           c->advance([&](admission& x) { return x.sealed(what, r, clock::now()); });
         });
-      });
+      },
+      kind::upkeep);
 }
 
 void cluster::send_write(const write& what) {
@@ -212,13 +216,15 @@ void cluster::write_record(const write& what,
     }
     std::string bytes;
     commands::write(bytes, what);
-    c->ask(what.node, bytes, clock::now() + inquiry_limit,
-           [self, i = what.node, then](const io::redis_answer& a) {
-             if (const auto d = self.lock()) d->heed_write(i, a);
-             if (a.reply == nullptr) return then(write_reply::failed, a.why->message());
-             const bool refused = a.reply->is(wire::reply_kind::error);
-             then(replies::write(*a.reply), refused ? replies::error_text(*a.reply) : "");
-           });
+    c->ask(
+        what.node, bytes, clock::now() + inquiry_limit,
+        [self, i = what.node, then](const io::redis_answer& a) {
+          if (const auto d = self.lock()) d->heed_write(i, a);
+          if (a.reply == nullptr) return then(write_reply::failed, a.why->message());
+          const bool refused = a.reply->is(wire::reply_kind::error);
+          then(replies::write(*a.reply), refused ? replies::error_text(*a.reply) : "");
+        },
+        kind::upkeep);
   });
 }
 

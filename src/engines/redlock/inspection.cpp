@@ -44,12 +44,14 @@ cluster::inspection::inspection(cluster& of, node_index i, occasion why)
     : of_(of.weak_from_this()), node_(i), why_(why), connection_(of.connection_of(i)) {}
 
 void cluster::inspection::ask(cluster& c, std::string_view question, answered then) {
-  c.ask(node_, question, clock::now() + inquiry_limit,
-        [self = shared_from_this(), then](const io::redis_answer& a) {
-          const auto of = self->of_.lock();
-          if (!of || (a.reply == nullptr && self->why_ == occasion::passing)) return;
-          ((*self).*then)(*of, a);
-        });
+  c.ask(
+      node_, question, clock::now() + inquiry_limit,
+      [self = shared_from_this(), then](const io::redis_answer& a) {
+        const auto of = self->of_.lock();
+        if (!of || (a.reply == nullptr && self->why_ == occasion::passing)) return;
+        ((*self).*then)(*of, a);
+      },
+      kind::upkeep);
 }
 
 void cluster::inspection::ask_info(cluster& c) {

@@ -177,6 +177,7 @@ void keeper::send_batch(const renewal::batch& b) {
   io::redis_connection::command c;
   c.deadline = now + resend_after(draft_.ttl);
   c.receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
+  c.may_fill = true;
   batch_.clear();
   for_each(voting->keepers, [&](node_index i) {
     mutex_.held_by_caller();
@@ -328,6 +329,7 @@ void keeper::reopen(node_index i, bool again, jobs& after) {
   c.bytes = bytes;
   c.deadline = clock::now() + resend_after(draft_.ttl);
   c.receiver = std::make_shared<record_receiver>(weak_from_this(), again);
+  c.may_fill = true;
   c.tag = i;
   if (!cluster_->send(i, c)) carry_out(renewal_->reopened(i, false, clock::now()), after);
 }

@@ -154,7 +154,7 @@ void releasing::send(step& s, time_point now) {
     io::redis_connection::command c;
     c.deadline = now + timeout_;
     c.receiver = shared_from_this();
-    c.is_release = true;
+    c.may_fill = true;
     const auto put = [&](node_index i) {
       mutex_.held_by_caller();
       write_release(bytes, i);

@@ -409,7 +409,7 @@ void waiters::drop(std::string_view channel, node_index i) {
   commands::unsubscribe(bytes, channel);
   cluster_->ask(
       i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {},
-      cluster::kind::subscription);
+      cluster::kind::unsubscription);
 }
 
 /// The next connection has no subscriptions.

@@ -155,13 +155,13 @@ struct redis_client {
   void open() { connection = redis_connection::start(l, options, events); }
 
   result<void> send(std::uint64_t tag, const std::string& bytes, duration limit = 20s,
-                    bool subscribes = false, bool is_release = false) {
+                    bool subscribes = false, bool may_fill = false) {
     return connection->send({.bytes = bytes,
                              .deadline = clock::now() + limit,
                              .receiver = answers,
                              .tag = tag,
                              .subscribes = subscribes,
-                             .is_release = is_release});
+                             .may_fill = may_fill});
   }
   /// Sends, and waits for the answer.
   kept_answers::answer ask(std::uint64_t tag, const std::string& bytes) {

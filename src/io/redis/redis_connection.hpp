@@ -79,9 +79,10 @@ class redis_connection {
     /// SUBSCRIBE or UNSUBSCRIBE of one channel: RESP3 answers it by a push, which is given to the
     /// receiver and not to the listener.
     bool subscribes{};
-    /// Releases: commands that are no release get half of the limits, so that a release finds room
-    /// behind whatever it releases.
-    bool is_release{};
+    /// What begins something gets half of the limits. What ends or keeps what is there already, and
+    /// so comes in a bounded number, may fill them: a release finds room behind whatever it
+    /// releases, and a renewal behind any number of acquires.
+    bool may_fill{};
   };
 
   struct counters {

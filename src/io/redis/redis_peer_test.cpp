@@ -123,7 +123,7 @@ TEST(redis_peer, an_answer_to_a_command_that_has_not_left_yet_ends_the_connectio
                                        .receiver = first,
                                        .tag = 1,
                                        .subscribes = false,
-                                       .is_release = false}));
+                                       .may_fill = false}));
   EXPECT_TRUE(contains(client.events->wait_down(), "answer to no command"));
   EXPECT_EQ(client.answers->wait(2).what, outcome::not_sent);
   EXPECT_TRUE(first->sent);
@@ -420,7 +420,7 @@ TEST(redis_peer, is_sent_to_by_a_caller_on_whose_thread_the_connection_came_up) 
                                   .receiver = answers,
                                   .tag = i,
                                   .subscribes = false,
-                                  .is_release = false}));
+                                  .may_fill = false}));
     if (i % 100 == 0) answers->wait_for_count(i - 50);
   }
   answers->wait_for_count(count);

@@ -75,7 +75,7 @@ redis_pipeline::taking redis_pipeline::send_here(const command& c) {
 }
 
 bool redis_pipeline::is_full(const command& c, std::size_t queued_bytes) const noexcept {
-  const std::size_t share = c.is_release ? 1 : 2;
+  const std::size_t share = c.may_fill ? 1 : 2;
   return counts_.unanswered() * share >= limits_.unanswered ||
          (queued_bytes + c.bytes.size()) * share > limits_.queued_bytes;
 }

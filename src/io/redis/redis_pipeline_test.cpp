@@ -105,19 +105,19 @@ TEST_F(redis_pipeline_test, what_others_send_is_owed_an_answer_at_once) {
   EXPECT_TRUE(pipeline.is_idle());
 }
 
-TEST_F(redis_pipeline_test, only_a_release_finds_room_in_the_second_half) {
-  auto release = command(9);
-  release.is_release = true;
+TEST_F(redis_pipeline_test, only_what_may_fill_it_finds_room_in_the_second_half) {
+  auto filling = command(9);
+  filling.may_fill = true;
   for (std::uint64_t tag = 0; tag < unanswered_max / 2; ++tag) {
     EXPECT_EQ(tag % 2 == 0 ? here(tag) : elsewhere(tag), taking::taken);
   }
   EXPECT_EQ(here(5), taking::full);
   EXPECT_EQ(elsewhere(5), taking::full);
   for (std::size_t i = unanswered_max / 2; i < unanswered_max; ++i) {
-    EXPECT_EQ(pipeline.send_elsewhere(release), taking::taken);
+    EXPECT_EQ(pipeline.send_elsewhere(filling), taking::taken);
   }
-  EXPECT_EQ(pipeline.send_here(release), taking::full);
-  EXPECT_EQ(pipeline.send_elsewhere(release), taking::full);
+  EXPECT_EQ(pipeline.send_here(filling), taking::full);
+  EXPECT_EQ(pipeline.send_elsewhere(filling), taking::full);
 }
 
 TEST_F(redis_pipeline_test, bytes_that_have_not_left_are_limited_wherever_they_wait) {
