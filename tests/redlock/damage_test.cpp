@@ -75,5 +75,27 @@ TEST(redlock_damage, damaged_floors_of_all_nodes_are_replaced_by_recover) {
   EXPECT_LT(l->token().value, token_max_here / 2);
 }
 
+/// Fault matrix: the record of a node is damaged | the node has no vote, and status says how to
+/// mend it
+TEST(redlock_damage, a_record_that_cannot_be_read_is_told_with_what_mends_it) {
+  five_nodes nodes(3);
+  nodes.init(1s);
+  const std::vector<std::vector<std::string>> damages{
+      {"HSET", "holdfast:node", "epoch", "abc"},
+      {"HSET", "holdfast:node", "max_ttl", "-5"},
+      {"HDEL", "holdfast:node", "nonce"},
+      {"HDEL", "holdfast:node", "id", "config_hash"}};
+  for (const auto& damage : damages) {
+    ASSERT_TRUE(nodes.votes_come_to(3, "ttl=1s")) << damage.at(2);
+    nodes[1].command(damage);
+    const auto seen = nodes.look("ttl=1s");
+    EXPECT_EQ(seen.votes, 2U);
+    EXPECT_THAT(seen.nodes.at(1).standing, testing::HasSubstr("holdfast:node is damaged"));
+    EXPECT_THAT(seen.nodes.at(1).standing, testing::HasSubstr("DEL it there"));
+    nodes[1].command({"DEL", "holdfast:node"});
+  }
+  EXPECT_TRUE(nodes.votes_come_to(3, "ttl=1s"));
+}
+
 }  // namespace
 }  // namespace holdfast::redlock_tests

@@ -205,7 +205,7 @@ void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, 
                                          std::string_view what) const {
   member& m = *c.members_[node_];
   const bool refused = a.reply != nullptr && a.reply->is(wire::reply_kind::error);
-  const std::string too_long = a.reply == nullptr ? "" : replies::too_long_in_look(*a.reply);
+  const std::string damage = a.reply == nullptr ? "" : replies::damage_in_look(*a.reply);
   core::redlock::node_facts f;
   bool unfit{};
   {
@@ -219,10 +219,10 @@ void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, 
     if (!unfit) {
       const bool not_loaded = why == fault::script_missing && !m.refused.load.empty();
       m.refused.unreadable = c.addresses_[node_] + ": " + std::string(what) + ": " +
-                             (not_loaded          ? m.refused.load
-                              : refused           ? replies::error_text(*a.reply)
-                              : !too_long.empty() ? too_long
-                                                  : core::redlock::action_on(why).text);
+                             (not_loaded        ? m.refused.load
+                              : refused         ? replies::error_text(*a.reply)
+                              : !damage.empty() ? damage
+                                                : core::redlock::action_on(why).text);
     }
   }
   f.address = c.addresses_[node_];

@@ -334,13 +334,17 @@ reading<node_reading> look(const reply& r) {
   return l;
 }
 
-std::string too_long_in_look(const reply& r) {
+std::string damage_in_look(const reply& r) {
+  constexpr const char* mended = "; DEL it there, and the node waits like one that lost its state";
   const auto at = std::ranges::find(r.elements, reply_kind::too_long, &reply::kind);
-  if (at == r.elements.end()) return {};
-  return std::string(node_key) + " has a value of " + std::to_string(at->integer) +
-         " bytes, at most " + std::to_string(wire::resp_limits{}.bulk_bytes) +
-         " are read, and holdfast writes none so long; DEL it there, and the node waits like one "
-         "that lost its state";
+  if (at != r.elements.end()) {
+    return std::string(node_key) + " has a value of " + std::to_string(at->integer) +
+           " bytes, at most " + std::to_string(wire::resp_limits{}.bulk_bytes) +
+           " are read, and holdfast writes none so long" + mended;
+  }
+  if (!is_array(r, 11) || !time_in(r.elements[0]) || record_in(r.elements)) return {};
+  return std::string(node_key) +
+         " is damaged: its id, nonce, config_hash, epoch or max_ttl is none" + mended;
 }
 
 seal_reply seal(const reply& r) {

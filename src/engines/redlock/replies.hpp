@@ -146,8 +146,8 @@ reading<page> list(const wire::reply& r);
 /// it. One that lacks another field has lost its state: it is given with no run_id, and therefore
 /// is of no process that answers.
 reading<node_reading> look(const wire::reply& r);
-/// Why it has no record that can be read, when a value of it is too long; else nothing.
-std::string too_long_in_look(const wire::reply& r);
+/// For people: what is wrong with a record that cannot be read, and what to do; else nothing.
+std::string damage_in_look(const wire::reply& r);
 core::redlock::seal_reply seal(const wire::reply& r);
 core::redlock::write_reply write(const wire::reply& r);
 
