@@ -2,14 +2,47 @@
 
 #include "core/assert.hpp"
 #include "core/lease.hpp"
+#include "core/listed.hpp"
 #include "core/redlock/node_record.hpp"
 #include "core/redlock/rules.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <vector>
 
 namespace holdfast::core::redlock {
+
+namespace {
+
+/// What each node did, with all that did the same named together, by the first of them.
+class said_of_nodes {
+ public:
+  explicit said_of_nodes(std::span<const std::string> addresses) : addresses_(addresses) {}
+
+  void add(node_index i, std::string_view what) {
+    auto at = std::ranges::find(all_, what, &said::what);
+    if (at == all_.end()) at = all_.insert(all_.end(), {what, {}});
+    at->names.push_back(i < addresses_.size() ? addresses_[i] : "node " + std::to_string(i + 1));
+  }
+  std::string text() const {
+    std::string all;
+    for (const auto& [what, names] : all_) {
+      all.append("; ").append(listed(names)).append(names.size() > 1 ? " each " : " ").append(what);
+    }
+    return all;
+  }
+
+ private:
+  struct said {
+    std::string_view what;
+    std::vector<std::string> names;
+  };
+  std::span<const std::string> addresses_;
+  std::vector<said> all_;
+};
+
+}  // namespace
 
 attempt::attempt(config c, node_set asked, time_point sent)
     : config_(c), sent_(sent), counts_from_(sent), limit_(sent + c.timeout), asked_(asked) {
@@ -219,19 +252,17 @@ error attempt::failure(std::string_view subject, std::span<const std::string> ad
   }
   if (meets_endless()) text.append("; ").append(endless_key);
   if (too_late_) text += "; the answers took longer than a ttl of " + print_duration(config_.ttl);
-  const auto name_of = [&](node_index i) {
-    return "; " + (i < addresses.size() ? addresses[i] : "node " + std::to_string(i + 1)) + " ";
-  };
+  said_of_nodes said(addresses);
   for_each(node_set::all(config_.nodes) - granted_ - taken_, [&](node_index i) {
     const bool silent = votes_[i].why == fault::none;
     // Decided early: whoever had not answered yet was not waited for.
     if (silent && (why_ == errc::busy || !timed_out_)) return;
-    text += name_of(i) + action_on(silent ? fault::silent : votes_[i].why).text;
+    said.add(i, action_on(silent ? fault::silent : votes_[i].why).text);
   });
   for_each(timed_out_ ? gone_ | raising_ : gone_, [&](node_index i) {
-    text += name_of(i) + (robbed_.has(i) ? "has lost it since" : "did not confirm the token");
+    said.add(i, robbed_.has(i) ? "has lost it since" : "did not confirm the token");
   });
-  return {why_, std::move(text)};
+  return {why_, text + said.text()};
 }
 
 }  // namespace holdfast::core::redlock
