@@ -1,8 +1,8 @@
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/scripts.hpp"
 #include "tests/process/child.hpp"
-#include "tests/process/proxy.hpp"
 #include "tests/redlock/contest.hpp"
+#include "tests/redlock/far_nodes.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,20 +22,6 @@ using process::eventually;
 using testing::IsEmpty;
 
 namespace {
-
-/// Every node behind a proxy.
-struct far_nodes {
-  explicit far_nodes(std::size_t count, const server::options& o = {}, duration max_ttl = 1s)
-      : nodes(count, o) {
-    for (std::size_t i = 0; i < count; ++i) {
-      links.push_back(std::make_unique<process::proxy>(nodes[i].port()));
-      nodes.reach(i, links[i]->address());
-    }
-    nodes.init(max_ttl);
-  }
-  five_nodes nodes;
-  std::vector<std::unique_ptr<process::proxy>> links;
-};
 
 /// What may follow a cut: held and released, or neither and nothing is left.
 void acquire_and_release(session& s, five_nodes& nodes) {
