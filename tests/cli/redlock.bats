@@ -6,7 +6,7 @@ load setup
 load servers
 load redlock_servers
 
-@test "from empty servers to a fenced lock" {
+@test "from empty servers to a lock whose tokens grow" {
   for words in 'run x -- true' ls 'show x' watch 'deny x' 'redlock status'; do
     expect 78 holdfast $words
     says 'Run: holdfast redlock init' '[not initialised]'
