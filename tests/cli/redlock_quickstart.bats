@@ -12,9 +12,10 @@ section() {
   local edit="s|/srv/data|$PWD/data|g; /^export HOLDFAST_STORE=/s|\$|?$patient|" i
   for i in 1 2 3 4 5; do edit+="; s|1700$i|$(port_of "$i")|g"; done
   echo "port=(0 $(for i in 1 2 3 4 5; do port_of "$i"; done | xargs))"
+  local awaits='until redis-cli -p ${port[i]} ping; do sleep 0.1; done'
   sed -n "/^## $2\$/,/^## /s/^    //p" "$BATS_TEST_DIRNAME/../../$1" | sed "/machine-id/d; $edit
     s|1700\$i|\${port[i]}|g
-    /redis-server/a for i in 1 2 3 4 5; do until redis-cli -p \${port[i]} ping; do sleep 0.1; done; done"
+    /redis-server/a for i in 1 2 3 4 5; do $awaits; done"
 }
 
 # Servers in the background keep what is open, and not the mark of their environment.

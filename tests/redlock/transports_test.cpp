@@ -124,8 +124,8 @@ TEST_F(redlock_transports, a_certificate_that_is_not_accepted_is_refused_with_it
               HasSubstr("give the file of the CA that signed it (ca=)"));
 }
 
-/// Fault matrix: the certificate of one of three nodes is for another name | the others grant; where
-/// that of a second one is, no lock is granted, and both are named
+/// Fault matrix: the certificate of one of three nodes is for another name | the others grant;
+/// where that of a second one is, no lock is granted, and both are named
 TEST_F(redlock_transports, a_minority_with_a_wrong_certificate_costs_nothing) {
   const auto wrong = issued("wrong", "DNS:elsewhere", &ca);
   const auto right = speaking_tls(good, ca);
