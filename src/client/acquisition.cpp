@@ -38,6 +38,7 @@ core::claim::config acquisition::config() const {
   c.how = options_.mode;
   c.seed = request_ ^ session_->inc() << 32;
   c.waits = options_.wait > duration::zero();
+  // The sum would overflow.
   const bool endless = options_.wait >= time_point::max() - began_;
   if (c.waits && !endless) c.give_up = began_ + options_.wait;
   return c;
@@ -51,12 +52,16 @@ void acquisition::start(std::shared_ptr<grant> g, completion<holdfast::lock> don
   request_ = session_->next_request();
   claim_.emplace(config(), session_->lease());
   if (options_.stop.stop_possible()) stopper_.emplace(options_.stop, stopper{this});
+  // The running bit is set from the beginning: an answer that comes inside this call only leaves
+  // its bit, which run() obeys.
   perform(claim_->start(began_));
   run();
 }
 
 result<holdfast::lock> acquisition::wait() {
   if (io::on_library_thread()) return give_up_unless_there();
+  // A thread that would only sleep runs the engine's loop meanwhile: no switch of threads for an
+  // answer.
   if (!ended_.is_open()) (void)session_->engine().lend(ended_.place());
   ended_.wait();
   return std::move(*outcome_);
@@ -135,6 +140,7 @@ core::action acquisition::feed(time_point now) {
   switch (asked_) {
     case step::enqueue: {
       const auto& view = std::get<core::queue_view>(a);
+      // The claim enqueues again at once, with the gate that is known then.
       if (view.what == core::status::stale_gate) session_->raise_gate(view.gate);
       session_->note(view);
       // A holder that hung before this began may be due by what an earlier claim has seen: else no
@@ -191,6 +197,7 @@ void acquisition::carry_out(const core::act::probe& a) {
   dead_ones dead;
   const auto& directory = session_->store().opened().life_directory;
   for (const auto& rival : a.whom) {
+    // No life lock, no proof: then the ttl decides.
     if (directory.empty() || rival.where.inode == 0) continue;
     if (io::probe_life(directory, rival.owner, rival.where) == life::dead) {
       dead.ids.push_back(rival.owner);
@@ -208,6 +215,8 @@ void acquisition::carry_out(const core::act::take& a) {
   session_->engine().take(r, [this, whom = a.id, broken = a.broken](const core::take_reply& reply) {
     if (reply.what == core::status::ok) {
       const auto& directory = session_->store().opened().life_directory;
+      // Never before the record: without the file nobody could prove the death of its owner any
+      // more.
       if (!directory.empty()) io::remove_life(directory, whom);
       session_->events().emit(event::took_over{whom, broken});
     }
@@ -228,6 +237,8 @@ void acquisition::carry_out(const core::act::watch& a) {
   w.watch = session_->engine().watch(r, [this] { post(noticed); });
   w.rivals = a.whom;
   const bool local = !session_->store().opened().life_directory.empty();
+  // A process that ended is a reason to look at life locks, and nothing else: where there are none,
+  // nobody has to know.
   if (local) w.hint_at = clock::now() + hint_after;
 }
 
@@ -287,6 +298,7 @@ void acquisition::hint() {
       if (const auto self = weak.lock()) self->post(noticed);
     });
     if (armed == io::process_watch::armed::yes) w.hints.push_back(std::move(watch));
+    // It may also be of another pid namespace: only the look at the life lock tells.
     if (armed == io::process_watch::armed::no_such_process) post(noticed);
   }
 }
@@ -313,6 +325,8 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
   auto& locks = session_->locks();
   if (!a.granted) {
     if (claim_->owes_leave()) {
+      // The name stays taken in this session until the store has let the entry go: a second one of
+      // the session would wait behind it.
       grant_->abandoned(claim_->order(), request_, claim_->owes_gate());
       locks.keep(*grant_);
       if (claim_->leave_unsent()) {
@@ -326,6 +340,8 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
     return a.needs_operator ? error::for_operator(a.why, describe(a)) : error(a.why, describe(a));
   }
   grant_->granted(a.held, a.own, request_, now_);
+  // The session ended while the store granted. Whoever hears of that end was gathered before, and
+  // would never tell this lock; with the record the entry is dead.
   if (!locks.hold(*grant_)) return session_->why_over();
   auto& events = session_->events();
   if (events.wanted()) {
@@ -362,6 +378,9 @@ void acquisition::end(result<holdfast::lock> r) {
   stopper_.reset();
   if (timer_ != 0) session_->loop()->cancel(timer_);
   if (!done_) return;
+  // At once only where no function of the user's can be around it, for that may hold a mutex that
+  // this one takes: inside the call that began it, or in the loop's own turn that brought the
+  // answer.
   if (starting_ || tells_at_once_) {
     const user_code here;
     return done_(std::move(r));

@@ -34,6 +34,7 @@ std::optional<leader> leader_in(const snapshot& all, const lock_name& name) {
   const lock_info* queue = all.find(name);
   if (queue == nullptr) return std::nullopt;
   const entry_info& first = queue->entries.front();
+  // The name is a lock like any other: who shares it leads nobody.
   if (!first.granted || !first.mode.is_exclusive()) return std::nullopt;
   const session_info* who = all.find(first.session);
   // A picture of several nodes may show a lock whose session has just gone.
@@ -80,6 +81,8 @@ result<leadership> election::campaign(std::string value, campaign_options option
   if (options.stop.stop_requested()) {
     return error(errc::cancelled, "campaign " + name_.printable() + ": cancelled before it began");
   }
+  // The value is the label of a session of its own, so that every engine has elections, and each
+  // candidacy ends alone.
   auto own = store_.open_session({.ttl = options.ttl,
                                   .program = std::move(options.program),
                                   .instance = std::move(options.instance),

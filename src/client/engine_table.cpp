@@ -24,6 +24,9 @@
 #include <string>
 #include <string_view>
 
+/// The one place that names the engines: each is a function of its folder, and HOLDFAST_ENGINES
+/// says which of them are there.
+
 namespace holdfast::client {
 
 namespace {
@@ -57,6 +60,7 @@ constexpr row rows[] = {
     {"", nullptr, nullptr},  // Keeps the table from being empty.
 };
 
+// What is left out of this build is `unsupported` and not unknown: another build has it.
 constexpr std::array<std::string_view, 6> known = {"local",   "memory", "redis",
                                                    "redlock", "etcd",   "zookeeper"};
 
@@ -77,12 +81,14 @@ result<row> row_of(const std::string& scheme) {
     return error(errc::unsupported,
                  "the engine '" + scheme + "' is not part of this build; built in: " + built_in());
   }
+  // Redis' own tools and other clients write it so.
   const std::string with_tls = scheme == "rediss" ? ", which is written 'redis+tls:'" : "";
   return error(errc::invalid_argument, "unknown store URL scheme '" + scheme + "'" + with_tls +
                                            "; built in: " + built_in());
 }
 
 core::store_url for_engine(core::store_url url, const row& r) {
+  // An engine refuses options that it does not know, and these two are of every store.
   if (r.uses_ttl) return url;
   url.query.erase("ttl");
   url.query.erase("max_ttl");

@@ -26,6 +26,7 @@ error forked_error() {
 }
 
 std::stop_token forked_stop() {
+  // A callback that is added to its token runs there and then.
   std::stop_source over;
   over.request_stop();
   return over.get_token();

@@ -13,6 +13,10 @@
 #include <optional>
 #include <utility>
 
+/// The order makes it safe: the denial, after which the session gets no new lock; the floors, above
+/// which nothing of its is taken; and only then its record, whose removal lets the next one in. A
+/// step that fails leaves a session that is denied, and its locks fall by the ttl.
+
 namespace holdfast {
 
 namespace {
@@ -35,6 +39,8 @@ class replacement {
       return good.error();
     }
     if (auto good = look(); !good) return good.error();
+    // Behind all that may refuse the replacement itself, or a plan that was seen to be good could
+    // fail.
     if (options_.dry_run) return locks_;
     operator_view view(store_);
     if (auto denied = view.deny(id_, options_.by, options_.why); !denied) return denied.error();
@@ -97,6 +103,7 @@ class replacement {
                          " together with others, whose writes a higher floor would refuse, too; "
                          "it falls by its ttl");
       }
+      // Above its own token, so that the fence refuses the holder itself, too.
       locks_.push_back({l.name, e.order, token{e.order.value + 1}});
     }
     return {};
@@ -163,6 +170,7 @@ result<session_options> fenced_at(std::string_view fence_url, session_options op
   options.label.append(mark).append(fence_url);
   owner_info read_back;
   read_back.label = options.label;
+  // A path that cannot be told from the label any more would count as no fence when it is needed.
   if (fenced_where(read_back) != fence_url) {
     return invalid("the path of a fence that a session names has no ' fenced=' in it, as " +
                    lock_name(std::string(fence_url)).printable() + " has");

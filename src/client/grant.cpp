@@ -170,6 +170,8 @@ result<void> grant::check(duration needed) const noexcept {
     return forked_error();
   const auto now = clock::now();
   needed = std::max(needed, duration::zero());
+  // Before any lease: a lock that was released keeps this object, and the session's lease runs on
+  // beside the next holder.
   if (!is_held()) return why_lost();
   if (counts_->check(needed, now)) [[likely]]
     return {};
@@ -195,6 +197,7 @@ std::stop_token grant::lost() noexcept {
     if (!stop_.stop_possible()) stop_ = std::stop_source();
     source = stop_;
   }
+  // The source is there before the state is read: a loss in between finds it and stops it.
   if (state_.load() == state::lost) {
     source.request_stop();
   } else {
@@ -215,6 +218,8 @@ void grant::on_lost(std::function<void(const error&)> f) {
     tells_ = true;
     on_lost_.swap(f);
     if (state_.load() == state::lost) {
+      // It is called below, and not kept; what it replaced is not called. Either is destroyed when
+      // the mutex is free, for its captures are the user's.
       on_lost_.swap(f);
       HOLDFAST_ASSERT(loss_ != nullptr);
       over = *loss_;
@@ -234,6 +239,7 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
   lose_own_lease();
   // The lease of one that was released passes, too: that is no loss to tell of.
   if (is_over()) return;
+  // Before the state says it: whoever reads `lost` may ask for the reason at once.
   const auto first = remember(why, reason);
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::lost)) return;
@@ -342,6 +348,8 @@ void grant::left(const core::leave_reply& r) {
   if (core::is_answer(r.what)) {
     owner_->locks().remove(*this);
   } else {
+    // The entry may be there: it is asked for again, and until then the name stays taken in this
+    // session.
     owner_->leave_later(shared_from_this());
   }
   owner_->note(r);
@@ -360,6 +368,8 @@ result<void> grant::report_release(const core::leave_reply& r) {
 /// From held to over; else why that is not possible any more.
 result<void> grant::end_held() {
   if (auto asked = owner_->store().usable(); !asked) return asked;
+  // The alarm may be late: a lease that has passed is a loss, and no release, for somebody else may
+  // have the name.
   notice_loss();
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::over)) {
@@ -414,6 +424,7 @@ void grant::abandon(waits may) noexcept {
   silence();
   if (is_over()) return;
   const auto now = clock::now();
+  // With the session's record its entries are dead: there is nothing to give back.
   if (!owner_->lease().check(duration::zero(), now)) return;
   const bool held = state_.load() == state::held && counts_->check(duration::zero(), now);
   if (held && release()) return;

@@ -12,6 +12,7 @@ struct link {
   link* next;
 };
 
+// No mutex: in the child of a fork, one that another thread had would stay locked for ever.
 constinit std::atomic<link*> newest{};
 
 }  // namespace

@@ -6,6 +6,9 @@
 #include <functional>
 #include <utility>
 
+/// A name is in the table from before its acquire begins until the store has let its entry go, so
+/// that one session never waits for itself. What is found here is called without the mutex.
+
 namespace holdfast::client {
 
 namespace {
@@ -67,6 +70,7 @@ void lock_table::remove(grant& g) noexcept {
 void lock_table::stop() noexcept {
   const io::held_mutex hold(mutex_);
   ended_ = true;
+  // The others have the session's lease, which is lost already.
   if (!own_leases_) return;
   names_.for_each([](grant& g) {
     if (g.place_.taker == nullptr) g.lose_own_lease();
@@ -76,6 +80,8 @@ void lock_table::stop() noexcept {
 lock_table::content lock_table::all() const {
   const io::held_mutex hold(mutex_);
   content all;
+  // Both are weak: one whose last owner lets go now waits for this mutex to leave the table, and
+  // must not be found alive.
   names_.for_each([&](grant& g) {
     if (g.place_.taker != nullptr) {
       if (auto taker = g.place_.taker->weak_from_this().lock())

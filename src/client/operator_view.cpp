@@ -16,6 +16,10 @@
 #include <algorithm>
 #include <utility>
 
+/// Deny and break act on one session by its id, and read no more than its record. Only a break with
+/// the proof of a life lock takes the record at once; a denial leaves it to the ttl, as for any
+/// owner that stays silent.
+
 namespace holdfast::client {
 
 namespace {
@@ -66,6 +70,7 @@ result<core::listing> operator_view::ask() {
   const auto began = clock::now();
   auto l = call(store_->engine(), &core::engine::list);
   const auto ended = clock::now();
+  // What a node that hangs added to it says nothing of how much there is to list.
   const duration took = std::min(ended - began, l.needed.value_or(duration::max()));
   // Of two, since a store that stood still for a moment is none that takes long to list.
   rested_at_.store(ended + rest_times * std::min(took, took_.exchange(took)));
@@ -108,6 +113,8 @@ result<core::session_record> operator_view::find(const session_id& id) {
   if (auto usable = store_->usable(); !usable) return usable.error();
   if (auto may = store_->may_wait("a look at " + id.str()); !may) return may.error();
   core::glance_request r;
+  // By its id, for a store with millions of keys cannot be listed, and its sessions have to be
+  // denied all the same.
   r.whom.push_back(id);
   const auto seen = call(store_->engine(), &core::engine::glance, r);
   const std::string what = "a look at the session " + id.str();
@@ -158,6 +165,8 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
   if (auto usable = store_->usable(); !usable) return usable.error();
   if (auto good = check_reason(by, why); !good) return good.error();
   if (auto may = store_->may_wait("deny " + id.str()); !may) return may.error();
+  // On redlock:// a denial is written where no session is: it would refuse an id that nobody has
+  // until max_ttl is over.
   const auto known = trace_of(id);
   if (!known) return known.error();
   const core::deny_request r{id, std::move(by), std::move(why)};
@@ -190,6 +199,7 @@ result<owner_info> operator_view::break_session(const session_id& id) {
   const auto seen = directory.empty() || record->where.inode == 0
                         ? life::unknown
                         : io::probe_life(directory, id, record->where);
+  // Nothing but the proof: who hangs or is of another host falls by its ttl, or is denied.
   if (seen != life::dead) return refusal(*record, seen, store_->free_after(record->ttl));
   if (auto taken = take(*record); !taken) return taken.error();
   return record->owner;
@@ -205,6 +215,7 @@ result<void> operator_view::take(const core::session_record& record) {
     return failure(reply, "break " + record.id.str(), store_->url());
   }
   const auto& directory = store_->opened().life_directory;
+  // Behind the record, which nobody could judge without the file.
   if (!directory.empty()) io::remove_life(directory, record.id);
   return {};
 }

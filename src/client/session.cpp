@@ -166,6 +166,8 @@ result<std::vector<lock>> session::acquire_all(std::vector<lock_name> names,
     return error(errc::invalid_argument, "acquire_all: the list of names is empty");
   std::vector<std::size_t> order(names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  // In one order for all callers: two that want the same names never each hold what the other waits
+  // for.
   std::ranges::sort(
       order, {}, [&](std::size_t i) -> const auto& { return names[i]; });
   for (std::size_t i = 1; i < order.size(); ++i) {

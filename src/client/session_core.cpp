@@ -10,6 +10,10 @@
 #include <algorithm>
 #include <utility>
 
+/// What an open session does; session_open.cpp opens it. The machine decides under the mutex, and
+/// what it asks for is carried out without it: beats on the loop, ends and losses on the alarm,
+/// which does no I/O, and waits that have to end on the loop again.
+
 namespace holdfast::client {
 
 namespace {
@@ -226,6 +230,7 @@ void session_core::leave_after(duration pause, std::shared_ptr<grant> g) {
 
 /// `pause` is the one after it, if it is not answered.
 void session_core::send_leave(duration pause, const std::shared_ptr<grant>& g) {
+  // With the record of the session its entries are dead.
   if (lease_.is_lost()) return;
   engine().leave(g->leaving(), [self = shared_from_this(), g, pause](const core::leave_reply& r) {
     self->raise_gate(r.gate);
@@ -265,6 +270,8 @@ result<void> session_core::settle(const core::reply& r) {
     const io::held_mutex hold(mutex_);
     std::swap(ours, life_);
   }
+  // `ours` removes the file of the life lock, which may go only behind the record: without it
+  // nobody could prove this death.
   if (r.what == core::status::ok || r.what == core::status::gone) return {};
   ours.forget();
   return failure(r, "closing the session " + id_.str(), store_->url());

@@ -11,6 +11,10 @@
 #include <span>
 #include <utility>
 
+/// How a session is opened, on the caller's thread: the life lock, then the record that names it,
+/// then the lease from the moment of sending. Last it takes over the dead of this host, of which
+/// the life locks are the proof.
+
 namespace holdfast::client {
 
 namespace {
@@ -58,6 +62,8 @@ result<std::shared_ptr<session_core>> session_core::open(std::shared_ptr<store_c
   auto entered = made->enter();
   const bool chosen = options.ttl || store->names_ttl();
   const bool may = !chosen || ttl_may == may_be_shorter::yes;
+  // What the store's records allow is known once they have refused a ttl. One that nobody chose
+  // gives way; one that somebody asked for is an error that names the limit.
   if (!entered && made->ttl_limit_ > duration::zero() && may) {
     const auto shorter = store->fitting(std::min(*ttl, made->ttl_limit_));
     if (!shorter) return entered.error();
@@ -128,6 +134,7 @@ void session_core::take_over_dead() {
   const auto& directory = store_->opened().life_directory;
   if (directory.empty()) return;
   const auto lives = io::free_lives(directory, lives_looked_at);
+  // A few at a time and by their ids: a look at all sessions would hold a large store for seconds.
   for (std::size_t from = 0; from < lives.size(); from += core::glance_max) {
     const auto some =
         std::span(lives).subspan(from, std::min(core::glance_max, lives.size() - from));

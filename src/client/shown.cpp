@@ -15,6 +15,7 @@ session_info shown(const core::session_record& r, const engines::opened_store& s
   s.owner = r.owner;
   s.ttl = r.ttl;
   s.opened = r.opened;
+  // Where none are counted, zero would look as if the holder hung, and a revision as if it raced.
   if (store.counts_beats) s.beats = r.at.beat;
   s.denied = r.at.denied;
   s.denied_by = r.denied_by;

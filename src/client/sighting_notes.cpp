@@ -34,6 +34,7 @@ void sighting_notes::load() {
   if (file_) {
     for (const auto& [id, sight] : file_->read()) kept_.recall(id, sight);
   }
+  // Also what this process saw of the store before it was opened anew.
   if (!store_.empty()) kept_.merge(seen_of_stores.get(store_));
 }
 

@@ -18,6 +18,9 @@
 #include <optional>
 #include <utility>
 
+/// From the text of a URL to an engine with its limits. What is wrong with the URL is found before
+/// an engine is opened, and told without what may be a password in it.
+
 namespace holdfast::client {
 
 namespace {
@@ -184,6 +187,8 @@ result<void> store_core::may_wait(std::string_view what) const {
 }
 
 result<std::shared_ptr<io::loop>> store_core::loop() {
+  // Engines with connections bring theirs, on which heartbeats go out with all other commands. The
+  // others share one for each URL.
   if (opened_.loop) return opened_.loop;
   auto& table = loops.get();
   const io::held_mutex hold(table.mutex);

@@ -37,6 +37,8 @@ struct measurement {
 
 /// `intended`: how long the sessions are to live that somebody wants.
 result<measurement> measure(const std::shared_ptr<store_core>& store, duration intended) {
+  // At least its own ttl, for the measurement is not to be cut short by a short one that is asked
+  // about.
   const auto asked =
       std::min(std::max({intended, own_ttl, store->default_ttl()}), store->ttl_limit());
   auto own = session_core::open(store, {.ttl = asked, .label = "measures heartbeats"},
@@ -55,12 +57,14 @@ result<measurement> measure(const std::shared_ptr<store_core>& store, duration i
   } while (took.size() < beats_max && clock::now() < end);
   if (const auto closed = (*own)->close(); !closed) return closed.error();
   std::ranges::sort(took);
+  // A shorter ttl than the one asked for is the limit of the store's records.
   return measurement{std::move(took), ttl < asked ? ttl : store->ttl_limit()};
 }
 
 /// In the store's own words, which say what raises its limit.
 std::string why_refused(const std::shared_ptr<store_core>& store, duration ttl, duration limit) {
   std::string text = "the store takes " + print_duration(limit) + " at most, its max_ttl";
+  // Asked for once more, though it is refused: only the store knows what raises its limit.
   auto own = session_core::open(store, {.ttl = ttl, .label = "measures heartbeats"});
   if (!own) return text + " (" + own.error().message() + ")";
   (void)(*own)->close();
