@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <set>
 
+/// Every function returns the one thing that has to be done next, and none but grant() and finish()
+/// ends the claim. An entry that may be in the store is left before the claim ends, or owed.
+
 namespace holdfast::core {
 
 namespace {
@@ -71,6 +74,8 @@ action claim::enqueued(const queue_view& v, time_point now) {
     case status::unavailable:
       return try_later(reason_of(v), now);
     case status::unknown:
+      // It may be there, or come later: nothing else is tried before a leave that moves the gate
+      // has shut it out.
       entry_.entered = entry_.unknown = true;
       if (time_is_up(now)) return walk_away();
       return leave({errc::unavailable, "the store did not answer; nothing was done"});
@@ -130,6 +135,7 @@ void claim::take_view(const queue_view& v, time_point now) {
     notes_.note(r.owner, r.at, r.ttl, now);
     there.push_back(r.owner);
   }
+  // Who has left the queue may hold other locks: only who is ahead is taken over.
   notes_.keep_only(there);
 }
 
@@ -140,6 +146,7 @@ action claim::probed(const std::vector<session_id>& dead, time_point now) {
   const std::set<session_id> proven(dead.begin(), dead.end());
   for (const session_id& id : proven) {
     const auto seen = notes_.all().find(id);
+    // At the version of the view: one that was opened again since is another session, and is left.
     if (seen != notes_.all().end()) takes_.push_back({id, seen->second.at, true});
   }
   for (const auto& d : notes_.due(now)) {
@@ -262,6 +269,7 @@ action claim::grant(const std::shared_ptr<lease>& own, time_point now) {
     state_ = state::finished;
     return act::finish{.granted = true, .held = entry_.order, .own = own};
   }
+  // The engine extends it for as long as it is not lost.
   if (own) own->lose();
   if (session_over) return leave({errc::lost, "granted, but the session's lease had ended before"});
   if (stopped) return leave(*pending_);
@@ -316,6 +324,7 @@ action claim::left(const leave_reply& r, time_point now) {
 
 action claim::notified(time_point now) {
   if (state_ != state::watching) {
+    // It may tell of something newer than what is being read: then the read is repeated.
     notified_ = state_ != state::finished;
     return act::rest{};
   }
@@ -370,6 +379,7 @@ action claim::session_over(errc why, std::string text) { return stop({why, std::
 
 action claim::stop(reason why) {
   if (state_ == state::finished) return act::rest{};
+  // The first reason is the one that is told: the others may follow from it.
   if (!pending_) pending_ = std::move(why);
   switch (state_) {
     case state::idle:

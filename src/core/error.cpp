@@ -68,6 +68,7 @@ class holdfast_category final : public std::error_category {
       case errc::invalid_argument:
         return std::errc::invalid_argument;
       case errc::would_block:
+        // What is waited for would need the thread that waits.
         return std::errc::resource_deadlock_would_occur;
       default:
         return {value, *this};
@@ -88,6 +89,7 @@ error::error(errc code) : error(code, std::string()) {}
 
 error::error(errc code, std::string message)
     : code_(code),
+      // Programs that go by needs_operator() would try again for ever: neither mends itself.
       needs_operator_(code == errc::damaged || code == errc::not_initialised),
       message_(std::move(message)) {
   if (message_.empty()) message_ = words(code).sentence;

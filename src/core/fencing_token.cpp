@@ -26,6 +26,8 @@ result<token> read_value(std::string_view digits) {
   if (!std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) {
     return wrong("its value is not a decimal number");
   }
+  // One token has one text, so that a storage which knows nothing of the form may compare the
+  // texts.
   if (digits.front() == '0') {
     return wrong(digits.size() == 1 ? "its value is 0, which is no token" : "a leading zero");
   }

@@ -29,6 +29,8 @@ bool lease::extend(time_point until, time_point now) noexcept {
       if (until_.compare_exchange_weak(old, lost)) return false;
       continue;
     }
+    // From the very value that was found in time: who marks it lost in between wins. Answers come
+    // in any order, and none takes time back.
     if (until_.compare_exchange_weak(old, std::max(old, ticks(until)))) return true;
   }
 }

@@ -178,6 +178,7 @@ queue_view ledger::append(const enqueue_request& r, std::vector<entry> entries) 
     v.targets.clear();
     return v;
   }
+  // Behind the answer to a try, which leaves no entry and needs no room.
   if (entries.size() > waiters_max) {
     return reply_with<queue_view>(status::too_many, too_many_text());
   }

@@ -48,9 +48,12 @@ std::vector<take_request> patrol::seen(const glance_reply& r, time_point now) {
       return std::ranges::find(r.there, id, &session_record::id) != r.there.end();
     };
     for (const auto& id : again_) {
+      // It was closed, or somebody else took it.
       if (!is_there(id)) notes_.forget(id);
     }
     for (const auto& s : active.patrol_waits ? notes_.due(now) : notes_.due(time_point::max())) {
+      // Others that are due wait for a look of their own: so a round takes no more than it looks
+      // at.
       const bool looked_at = std::ranges::find(again_, s.id) != again_.end();
       if (looked_at || !active.patrol_waits) takes.push_back({.id = s.id, .seen = s.at});
     }
@@ -74,6 +77,7 @@ void patrol::taken(const session_id& id, const take_reply& r) {
 void patrol::end_round() noexcept {
   HOLDFAST_ASSERT(!active.patrol_waits || dead_ <= again_.size());
   under_way_ = false;
+  // A round that looked at nobody again says nothing of how many are dead.
   if (!again_.empty()) among_dead_ = 2 * dead_ >= again_.size();
   if (notes_.all().empty()) among_dead_ = false;
 }

@@ -38,6 +38,7 @@ std::size_t writer_before(std::span<const entry> live, std::size_t i) noexcept {
 
 bool excludes(const mode& a, const mode& b) noexcept {
   if (a.is_exclusive() || b.is_exclusive()) return true;
+  // Permits exclude nobody of their own kind here: their number is counted, not compared in pairs.
   return a.is_shared() != b.is_shared();
 }
 
@@ -63,6 +64,7 @@ std::vector<token> watch_targets(std::span<const entry> live, token mine) {
   HOLDFAST_ASSERT(i > 0 || how.is_permits());
   if (how.is_exclusive()) return {live[i - 1].order};
   if (how.is_shared()) return {live[writer_before(live, i)].order};
+  // While all n are there it is not granted, whoever else goes: so one of them has to go.
   std::vector<token> targets;
   targets.reserve(how.limit());
   for (std::size_t k = i - how.limit(); k < i; ++k) targets.push_back(live[k].order);

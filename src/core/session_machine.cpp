@@ -52,10 +52,13 @@ session_machine::step session_machine::beat_answered(std::uint64_t attempt, cons
   refusal_ = r.what == status::ok ? std::string() : r.text;
   if (r.what != status::ok) return next(now, {});
   const std::uint64_t proof = active.prove_own_attempt ? r.proves : attempt;
+  // The send that the answer proves, which need not be the one that it answers: an engine may have
+  // found an earlier write of ours.
   const auto sent = sent_at(proof);
   if (!sent) return next(now, {});
   const time_point from = active.count_from_send ? *sent : now;
   if (!lease_.extend(from + usable(ttl_), now)) return expired(now);
+  // Answers come in any order, and a late one takes nothing back.
   last_proof_ = std::max(last_proof_, from);
   proven_ = std::max(proven_, proof);
   return next(now, {});

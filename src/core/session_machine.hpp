@@ -77,6 +77,8 @@ class session_machine {
   std::optional<time_point> sent_at(std::uint64_t attempt) const noexcept;
 
  private:
+  /// Attempts are a sixth of the ttl apart or more, so what is forgotten was sent more than a ttl
+  /// ago: it could prove no lease that still runs.
   static constexpr std::size_t remembered = 8;
   struct attempt_sent {
     std::uint64_t number{};

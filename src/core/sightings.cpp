@@ -20,6 +20,7 @@ time_point due_at(const sightings::sight& s) noexcept {
 
 void sightings::note(const session_id& id, const version& at, duration ttl, time_point now) {
   const auto there = seen_.find(id);
+  // A version that is seen again keeps its first sight: that is what the wait counts from.
   if (there == seen_.end() || there->second.at != at) put(id, {at, ttl, now});
 }
 
@@ -32,6 +33,8 @@ void sightings::merge(const sightings& other) {
     const auto there = seen_.find(id);
     if (there != seen_.end()) {
       const auto& ours = there->second;
+      // Of one version the earlier sight counts, for it was silent since then; of two the later,
+      // for it is the newer one.
       const bool is_better =
           ours.at == theirs.at ? theirs.since < ours.since : theirs.since > ours.since;
       if (!is_better) continue;

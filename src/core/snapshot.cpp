@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+/// By halves, in the order that the lists have: who looks each of many entries up would be
+/// quadratic.
+
 namespace holdfast {
 
 const session_info* snapshot::find(const session_id& id) const noexcept {

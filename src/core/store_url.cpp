@@ -10,6 +10,10 @@
 #include <string_view>
 #include <utility>
 
+/// By hand and not by RFC 3986: there are several hosts, sockets among them, and people write
+/// passwords as they are. An @ where none may be is refused and not guessed at, for what stands
+/// around it may be a part of a password, which no message may show.
+
 namespace holdfast::core {
 
 namespace {

@@ -21,7 +21,10 @@ duration round_up(duration d) noexcept {
 
 duration smallest_ttl(duration silence, duration latency, const early_stop& early) {
   duration least = duration::max();
+  // By the second the silence is not over, as the header has it, and behind the fifth there is too
+  // little left of a lease for any answer.
   for (const int sixths : {3, 4, 5}) {
+    // Rounded up by what the division may have cut off.
     const duration until_beat = (silence + latency) / (sixths - 2) * 6 + 6ns;
     // usable(t) - k * t / 6 is t * (1 - 1/100 - k/6) - margin, that is t * (297 - 50 * k) / 300 -
     // margin.
