@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+/// Transactions: which server is asked, when another one is, and what a request waits for while
+/// none is ready. Which servers are of the store is in cluster_epoch.cpp.
+
 namespace holdfast::engines::etcd {
 
 namespace {
@@ -87,6 +90,7 @@ void cluster::txn(const wire::etcd::txn& t, repeat how, on_txn done) {
   e->done = std::move(done);
   // The servers may have been tried before the first question came.
   if (std::exchange(was_asked_, true)) e->began = clock::now();
+  // A read has the time of two servers, for the first may be silent for all of its own.
   e->deadline = clock::now() + (how == repeat::always ? 2 * set_.node_timeout : set_.node_timeout);
   send(e);
 }
@@ -99,6 +103,8 @@ void cluster::send(const exchange_ptr& e) {
 
 void cluster::send_to(const exchange_ptr& e, std::size_t index) {
   ++e->outstanding;
+  // What is known now goes with the question: only an answer to what is asked later is to be as
+  // new.
   const auto limit = std::min(e->deadline, clock::now() + set_.node_timeout);
   members_[index]->call(
       wire::etcd::txn_path, e->message, limit,
@@ -119,6 +125,7 @@ duration cluster::patience() const {
 // The next server is asked as well when this one is slow: any one's answer is the quorum's.
 void cluster::hedge_later(const exchange_ptr& e, std::size_t index) {
   const auto next = (index + 1) % members_.size();
+  // Round once: all have been asked.
   if (members_.size() == 1 || next == preferred_) return;
   loop_->at(clock::now() + patience(), [self = weak_from_this(), e, next] {
     const auto c = self.lock();
@@ -165,6 +172,7 @@ void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::g
   // All of these come before anything is done.
   if (is_logged_out(o.status, o.text) && !set_.user.empty() && e->refused < 2 * members_.size()) {
     ++e->refused;
+    // The new token may be refused as well, so the times are counted.
     members_[index]->log_in_again();
     if (e->outstanding == 0) send(e);
     return;
@@ -195,6 +203,7 @@ void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::g
 
 // Sends it once more when that is allowed: always when no server has looked at it.
 void cluster::again_or(const exchange_ptr& e, status otherwise, std::string text) {
+  // A hedged one may still be answered by somebody else.
   if (e->outstanding > 0) return;
   const bool may = e->how == repeat::always || !e->unknown;
   if (closed_ || !may || clock::now() + pause_between_tries >= e->deadline) {
@@ -254,6 +263,7 @@ bool cluster::is_barred() const {
 
 void cluster::fail_waiting() {
   const auto now = clock::now();
+  // Gathered first: what they call may send again, and so wait again.
   std::vector<exchange_ptr> late;
   std::erase_if(waiting_, [&](const exchange_ptr& e) {
     if (!closed_ && e->deadline > now && !is_hopeless(*e)) return false;

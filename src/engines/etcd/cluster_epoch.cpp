@@ -132,6 +132,7 @@ void cluster::learn_epoch(std::size_t index) {
   epoch_known_ = false;
   if (std::exchange(epoch_asked_, true)) return;
   const epoch_question q{.index = index, .number = ++epoch_questions_};
+  // Whoever comes first to an empty prefix names the store.
   const cluster_epoch first{
       .number = 1, .cluster = members_[index]->cluster(), .store = {io::random_session_id()}};
   ask_epoch(q, {.compares = {{.keys = {keys_.epoch()}}},
@@ -178,6 +179,8 @@ void cluster::raise_epoch(const epoch_question& q, bool set_back) {
   if (next.number > epoch_max) {
     return refuse_epoch(q, "its cluster epoch cannot grow any more", member::refusal::for_good);
   }
+  // By compare: of several clients that see the loss one counts up, and the others read what it
+  // wrote.
   ask_epoch(q, {.compares = {{.keys = {keys_.epoch()},
                               .what = wire::etcd::compare::target::mod,
                               .number = epoch_.mod}},
@@ -233,6 +236,7 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
   }
   const bool is_as_before =
       !set_back && value->store == newest_.store && value->cluster == newest_.cluster;
+  // Another history has revisions of its own.
   revision_ = is_as_before ? std::max(revision_, reply->head.revision) : reply->head.revision;
   newest_ = *value;
   {
@@ -244,6 +248,7 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
   // It has shown that it answers for the cluster.
   preferred_ = q.index;
   if (!is_as_before) {
+    // What they have shown was the epoch before.
     for (const auto& m : members_) m->doubt();
   }
   members_[q.index]->prove();

@@ -3,6 +3,9 @@
 #include "core/lease.hpp"
 #include "wire/protobuf.hpp"
 
+/// Values are messages of protobuf whose first field is the format: another one is refused as a
+/// whole, so that what somebody else wrote is damage and never guessed at.
+
 namespace holdfast::engines::etcd {
 
 namespace {

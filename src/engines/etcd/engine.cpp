@@ -11,6 +11,9 @@
 #include <span>
 #include <utility>
 
+/// The port. Each operation goes to the loop's thread first, where everything of the engine is;
+/// what takes several transactions is in enqueuing, leaving and listing.
+
 namespace holdfast::engines::etcd {
 
 namespace {
@@ -150,6 +153,7 @@ void etcd_engine::open(const core::open_request& r, core::on<core::open_reply> d
 
 void etcd_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
   loop().run([s = store_, r, done = std::move(done)] {
+    // A beat that is put twice is two versions of one session that lives: no harm.
     s->servers().txn(requests::beat(s->keys(), r.id, r.inc), repeat::hedged,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
@@ -264,6 +268,7 @@ std::unique_ptr<core::watch_handle> etcd_engine::watch(const core::watch_request
   // Never at once: the notice must not fire inside this call.
   servers()->shared_loop()->post([s = store_, mine = r.mine, number, n] {
     auto seen = s->sight_of(mine);
+    // Its view is not known here, or names nobody: it has to look again.
     if (seen.keys.empty()) return n->fire();
     s->watching().arm(number, std::move(seen.keys), seen.revision, n);
   });

@@ -83,6 +83,7 @@ void enqueuing::took(const txn_result& r) {
   if (r.reply->ops.size() != 2) return refuse({status::unknown, unreadable_text});
   const std::uint64_t room = std::min<std::uint64_t>(
       core::waiters_max, request_.how.is_permits() ? request_.how.limit() : core::waiters_max);
+  // The count has the dead, too: with more than may be there it has to be seen who lives.
   if (static_cast<std::uint64_t>(r.reply->ops[1].range.count) <= room) return grant(mine_);
   entered_ = true;
   revision_ = r.reply->head.revision;
@@ -126,6 +127,7 @@ void enqueuing::enter() {
   // Our own too, or its entry would not be found among the live ones.
   const auto own = std::ranges::lower_bound(asked_, request_.id);
   if (own == asked_.end() || *own != request_.id) asked_.insert(own, request_.id);
+  // The others are read behind it, in the same revision.
   if (asked_.size() > requests::sessions_max) asked_.resize(requests::sessions_max);
   auto& servers = store_->servers();
   servers.txn(requests::enter(store_->keys(), servers.epoch().mod, request_, asked_), repeat::never,
@@ -141,6 +143,7 @@ void enqueuing::took_place(const txn_result& r) {
   }
   const auto& inner = ops[0].nested[0];
   revision_ = r.reply->head.revision;
+  // Else somebody came meanwhile with whom it does not agree, or this very request.
   entered_ = inner.succeeded;
   if (entered_) mine_ = order_in(revision_);
   const auto epoch = store_->servers().epoch().value.number;
@@ -150,6 +153,7 @@ void enqueuing::took_place(const txn_result& r) {
 }
 
 void enqueuing::look_again() {
+  // As it was when the entry was made: whoever came later is behind it.
   store_->servers().txn(requests::queue(store_->keys(), request_.name, revision_), repeat::always,
                         [self = shared_from_this()](const txn_result& r) {
                           if (r.what != status::ok || r.reply->ops.size() != 1) {
@@ -180,6 +184,7 @@ void enqueuing::look_at_sessions() {
 }
 
 void enqueuing::decide(const session_table& sessions) {
+  // Told as a refusal, an entry that was made would stay in everybody's way.
   const auto damaged = entered_ ? status::unknown : status::damaged;
   if (!entries_.damage().empty()) {
     return refuse({damaged, "the key " + entries_.damage() + " is not an entry of holdfast"});
@@ -216,6 +221,7 @@ void enqueuing::undo() {
 
 void enqueuing::decide_absent(const session_table& sessions) {
   auto live = entries_.live(sessions);
+  // Before the gate: it shuts out what comes late, and this one is there.
   if (const auto* own = entries_.find(request_.id, request_.inc, request_.request)) {
     return answer(view_of(live, sessions, own->what.order));
   }

@@ -89,6 +89,7 @@ void look_at_history(const std::shared_ptr<cluster>& c, const std::shared_ptr<me
   seen.revision = head->revision;
   const auto first =
       ask(c, m, wire::etcd::range_path, encode(wire::etcd::range{.keys = key, .revision = 1}));
+  // What etcd answers about a revision that was compacted.
   seen.whole_history = first.came && first.status != grpc_status::out_of_range;
 }
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <utility>
 
+/// A leave tells `ok` once the entry is certainly gone, whoever deleted it; a gate that is to be
+/// moved is moved in the same transaction, so that no late enqueue comes in between.
+
 namespace holdfast::engines::etcd {
 
 using core::status;
@@ -72,6 +75,7 @@ void leaving::answer(const txn_result& r, const std::string& key) {
   const bool there =
       !session.empty() && session[0].create == static_cast<std::int64_t>(request_.inc);
   if (there) return accept();
+  // Dead with its session, and in the way of whoever comes next.
   store_->sweep({key});
   gone();
 }
@@ -101,6 +105,7 @@ void leaving::by_request() {
 
 void leaving::took_permits(const wire::etcd::txn_reply& reply) {
   if (reply.ops.size() < 4) return refuse({status::unknown, "the answer is in no known form"});
+  // The number of permits is a part of the key, and a leave does not know it.
   std::vector<std::string> own;
   for (const auto& kv : reply.ops[reply.ops.size() - 2].range.all) {
     const auto part = store_->keys().parse_entry(kv.key);

@@ -135,6 +135,7 @@ void member::log_in() {
   if (std::exchange(logging_in_, true)) return;
   if (set_.user.empty()) return ask_version();
   token_.clear();
+  // The file is read for each login: it may be replaced under a running program.
   const auto message = wire::etcd::encode_authenticate(
       set_.user, io::password_again(set_.password_file, set_.password));
   call(wire::etcd::authenticate_path, message, clock::now() + set_.node_timeout,

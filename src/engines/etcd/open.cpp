@@ -13,6 +13,8 @@ namespace holdfast::engines::etcd {
 
 namespace {
 
+// By URL and password: a wrong one must neither share a login that was right nor spoil it for
+// others.
 constinit io::running_stores<etcd_engine> stores;
 
 result<std::shared_ptr<etcd_engine>> engine_for(settings s) {
@@ -35,6 +37,7 @@ result<opened_store> open_etcd(const core::store_url& url, missing) {
   auto s = read_settings(url);
   if (!s) return s.error();
   opened_store o;
+  // The beat is a revision, which counts everybody's writes.
   o.counts_beats = false;
   o.url = s->url;
   o.need_time_for_two_beats(s->node_timeout);

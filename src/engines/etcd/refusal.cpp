@@ -2,6 +2,9 @@
 
 #include <holdfast/duration.hpp>
 
+/// etcd has few gRPC codes for many errors, so that most are told apart by their texts, which are
+/// those of etcdserver/api/v3rpc/rpctypes. What is not known here may have been done.
+
 namespace holdfast::engines::etcd {
 
 namespace {

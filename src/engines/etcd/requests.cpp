@@ -36,6 +36,7 @@ std::vector<compare> may_enter(const key_space& k, std::int64_t epoch_mod,
       created(k.session(r.id), r.inc),
       {.keys = {k.epoch()}, .what = target::mod, .number = epoch_mod},
   };
+  // Neither was ever denied nor has moved its gate: one comparison tells both.
   if (r.gate == 1) {
     all.push_back(empty(k.deny_and_gate(r.id)));
     return all;
@@ -213,6 +214,8 @@ txn leave(const key_space& k, const core::leave_request& r, const std::string& k
             .then = {remove({key})},
             .otherwise = {{range{.keys = {k.session(r.id)}, .keys_only = true}}}};
   }
+  // The entry goes whether its session is there or not, and the gate moves whether there was one or
+  // not.
   const txn deletion{.compares = {created(key, static_cast<std::uint64_t>(created_in))},
                      .then = {remove({key})}};
   txn t{.compares = {created(k.session(r.id), r.inc)},

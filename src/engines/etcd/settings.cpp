@@ -46,6 +46,7 @@ result<settings> read_settings(const core::store_url& url) {
   auto tls = io::tls_of(url, "h2");
   if (!tls) return tls.error();
   s.tls = std::move(*tls);
+  // One text for one store, by which a process shares its engine.
   core::store_url canonical = url;
   canonical.path = "/" + s.prefix.substr(0, s.prefix.size() - 1);
   s.url = canonical.str();

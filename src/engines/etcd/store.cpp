@@ -29,6 +29,7 @@ void store::keep_view(const core::queue_view& v, const entry_table& entries,
     const auto* e = entries.find(t);
     if (e == nullptr) continue;
     s.keys.push_back(e->key);
+    // An entry also ends with its session, which deletes no entry.
     s.keys.push_back(keys().session(e->what.owner));
   }
   std::ranges::sort(s.keys);
@@ -120,6 +121,7 @@ void store::go_on(const std::shared_ptr<session_look>& look) {
 void store::sweep(std::vector<std::string> keys) {
   if (keys.empty()) return;
   if (keys.size() > requests::sweep_max) keys.resize(requests::sweep_max);
+  // What stays is met again.
   cluster_->txn(requests::erase(keys), repeat::always, [](const txn_result&) {});
 }
 
@@ -156,6 +158,7 @@ void store::took_page(const wire::etcd::txn_reply& reply) {
   read_sessions({owners.begin(), owners.end()}, reply.head.revision,
                 [self = shared_from_this(), entries = std::move(entries)](
                     const core::reply& r, const session_table& sessions) {
+                  // Of an owner that cannot be read nobody can say that it is gone.
                   if (r.what != core::status::ok || !sessions.damage().empty()) return;
                   std::vector<std::string> dead;
                   for (const auto& [key, e] : entries) {

@@ -44,6 +44,7 @@ void session_table::add(const key_space& k, const wire::etcd::range_reply& keys)
     if (part->what == kind::gate) record.gate = 1 + static_cast<std::uint64_t>(kv.version);
     if (part->what == kind::deny) {
       record.at.denied = true;
+      // One that cannot be read denies all the same.
       auto note = decode_denial(kv.value).value_or(denial_note{});
       record.denied_by = std::move(note.by);
       record.denied_why = std::move(note.why);

@@ -60,6 +60,7 @@ void watches::open() {
   const auto first = keys_.begin();
   first->second.sent = true;
   const auto self = weak_from_this();
+  // Which stream these are called for is known only once it is open; an older one may still speak.
   const auto number = std::make_shared<std::uint64_t>(0);
   stream_ = server_->open_stream(
       wire::etcd::watch_path,
