@@ -33,6 +33,8 @@ bool batch::took(std::size_t number, zoo_reply r) {
 }
 
 const zoo_reply* batch::judge() {
+  // One write that was done, or may be, makes the outcome of the whole batch unknown when anything
+  // in it is not answered.
   const zoo_reply* bad = nullptr;
   bool done = false;
   for (std::size_t i = 0; i < replies_.size(); ++i) {

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 using findings = std::vector<finding>;
 
 constexpr const char* oldest_version = "3.5.3";
+// Debian's tickTime=2000 times its syncLimit=5, and then an election.
 constexpr duration debian_silence = 10s;
 constexpr duration election = 1s;
 

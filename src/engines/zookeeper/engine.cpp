@@ -8,6 +8,8 @@
 
 #include <utility>
 
+/// The port. Each operation goes to the loop's thread first, where everything of the engine is.
+
 namespace holdfast::engines::zookeeper {
 
 void zookeeper_engine::open(const core::open_request& r, core::on<core::open_reply> done) {

@@ -54,6 +54,7 @@ zoo_request enqueuing::making(std::int32_t queue_version) const {
   parts[the_session] = check(where.allowed(request_.id));
   parts[the_gate] = check(where.gate(request_.id), static_cast<std::int32_t>(request_.gate) - 1);
   parts[the_entry] = std::move(entry);
+  // Its version counts the entries: so the next one sees whether anybody has come since its look.
   parts[the_queue] = put(queue_, {}, queue_version);
   return all_or_none(std::move(parts));
 }
@@ -61,6 +62,7 @@ zoo_request enqueuing::making(std::int32_t queue_version) const {
 std::vector<zoo_request> enqueuing::begun(bool make_queue) const {
   std::vector<zoo_request> all;
   if (make_queue) {
+    // Never a part of a multi: the library reads the answer wrongly (3.8.0).
     all.push_back({.what = zoo_request::kind::create_container, .path = queue_});
   }
   return all;
@@ -110,6 +112,7 @@ void enqueuing::start() {
 void enqueuing::enter() {
   const auto* seen = store_->sight_of(request_.name);
   sight_ = seen != nullptr ? *seen : queue_sight{};
+  // An earlier copy of the request may have an entry here already.
   sight_.shared = sight_.shared && is_new_;
   quiet_ = sight_.alone || (sight_.shared && request_.how.is_shared());
   auto all = begun(seen == nullptr);
@@ -264,6 +267,7 @@ void enqueuing::decide_outside(const queue_picture& p) {
     auto targets = nodes_of(*store_, request_.name, older, v.targets);
     return answer(std::move(v), std::move(targets));
   }
+  // Behind the search for our own entry: the gate shuts out what comes late, and that one is there.
   if (gate_ != request_.gate) return refuse({status::stale_gate, "an earlier gate"});
   if (used_otherwise(p, request_.how)) {
     core::entry behind_all = as_entry(token_max);

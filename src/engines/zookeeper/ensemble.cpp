@@ -9,6 +9,10 @@
 #include <algorithm>
 #include <utility>
 
+/// Which server is connected to, what waits while none is ready, and when one is given up. The
+/// library finds another server by itself as long as it has addresses; a silence it does not notice
+/// soon enough, so that is watched here.
+
 namespace holdfast::engines::zookeeper {
 
 namespace {
@@ -187,6 +191,7 @@ void ensemble::disconnected() {
   lost_at_ = clock::now();
   tell_trouble();
   const auto l = listener_.lock();
+  // The library goes on with the addresses that it was given.
   const bool is_short = numeric(names_->addresses()) != in_use_;
   if (is_short || (l && l->gives_watches_up())) ended();
 }
@@ -336,6 +341,7 @@ void ensemble::look_at_silence() {
   const auto silence = clock::now() - silent_since();
   if (silence >= set_.node_timeout) {
     connection_->hang_up();
+    // Until the loss has answered them, the oldest would be as silent at the next look.
     last_answer_ = clock::now();
   } else if (silence >= nudge_after(set_) && !std::exchange(nudged_, true)) {
     connection_->send(get(where_.root()),
@@ -374,6 +380,7 @@ void ensemble::fail_waiting() {
   tell_trouble();
   renew_when_names_may_have_changed();
   const auto now = clock::now();
+  // Gathered first: what they call may send again, and so wait again.
   std::vector<batch_ptr> late;
   std::erase_if(waiting_, [&](const batch_ptr& b) {
     if (b->when().deadline > now && !is_hopeless(*b)) return false;

@@ -12,6 +12,7 @@ namespace {
 bool is_plain(std::uint8_t byte, bool first, escape_for where) {
   if (byte == '%' || byte < 0x20 || byte == 0x7f) return false;
   if (where == escape_for::line) return true;
+  // No node can be called . or .. there.
   return byte > 0x20 && byte < 0x7f && byte != '/' && !(first && byte == '.');
 }
 

@@ -35,12 +35,14 @@ inspection::one_server look_at(const io::node_address& server, duration limit) {
   if (seen.mode.empty()) {
     seen.trouble = "ZooKeeper server " + seen.name + " says: " + told->substr(0, told->find('\n'));
   }
+  // This word and the next may be missing in the server's whitelist: then nothing is known of them.
   const auto counts = io::ask_zookeeper(server, "mntr", limit);
   seen.has_local_sessions = counts && number_of(value_in(*counts, "zk_local_sessions\t")) > 0;
   const auto settings = io::ask_zookeeper(server, "conf", limit);
   if (!settings) return seen;
   const auto ticks = number_of(value_in(*settings, "syncLimit="));
   const auto tick = number_of(value_in(*settings, "tickTime="));
+  // Whatever a peer says, the product fits.
   if (tick < 3'600'000 && ticks < 10'000) seen.silence = std::chrono::milliseconds(tick) * ticks;
   return seen;
 }

@@ -109,6 +109,7 @@ void leaving::took_names(const batch_result& l) {
     }
     return remove_all(nodes);
   }
+  // An order is in no node's name: it is looked for among our own.
   if (own.empty()) return conclude();
   look_at(store_, request_.name, std::move(own),
           [self = shared_from_this()](const queue_picture& p) {

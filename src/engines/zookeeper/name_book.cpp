@@ -28,6 +28,7 @@ void name_book::look_up() {
   for (auto& e : entries_) e.waits = true;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     io::look_up(entries_[i].server, [weak = weak_from_this(), l = loop_, i](auto found) {
+      // It answers on a thread of its own, and perhaps when the loop is gone.
       const auto loop = l.lock();
       if (!loop) return;
       loop->post([weak, i, found = std::move(found)] {

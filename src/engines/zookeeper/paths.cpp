@@ -60,6 +60,7 @@ std::optional<named_entry> named_entry::parse(std::string_view node) {
 }
 
 bool named_entry::is_older_than(const named_entry& other) const noexcept {
+  // Unsigned, for the difference of two signed numbers may overflow.
   const auto difference =
       static_cast<std::uint32_t>(place) - static_cast<std::uint32_t>(other.place);
   return static_cast<std::int32_t>(difference) < 0;

@@ -101,6 +101,8 @@ queue_picture picture_of(store& s, const looking& l, const batch_result& answers
     core::entry e = l.entries[i].what;
     const auto owner = p.sessions.find(e.owner);
     if (owner == p.sessions.end() || owner->second.at.inc != e.inc) {
+      // For good: a record's node is never made again, and the server had caught up before it was
+      // asked.
       dead.push_back(l.paths[i]);
       continue;
     }
@@ -138,6 +140,8 @@ void look_at(const std::shared_ptr<store>& s, const lock_name& name,
              std::vector<named_entry> entries, std::function<void(queue_picture)> done) {
   const auto l = std::make_shared<looking>();
   l->entries = std::move(entries);
+  // A server that lags knows entries whose sessions it does not know yet: those would be taken for
+  // dead.
   std::vector<zoo_request> questions{sync(s->where().sessions())};
   const std::string queue = s->where().queue(name) + "/";
   for (const auto& e : l->entries) {
@@ -178,6 +182,8 @@ core::queue_view view_of(const queue_picture& p, core::entry mine) {
   const auto other = std::find_if(p.live.rbegin(), p.live.rend(), [&](const core::entry& e) {
     return !core::agrees(e.how, mine.how);
   });
+  // Nothing is granted past an entry of another mode: it is about to withdraw, but it may have been
+  // granted itself when the older ones ended.
   if (other == p.live.rend() && core::granted(all, mine.order)) {
     v.what = status::ok;
     return v;

@@ -82,6 +82,7 @@ void beat_session(const std::shared_ptr<store>& s, const core::beat_request& r,
                   core::on<core::beat_reply> done) {
   const auto send = [s, r, done](const core::session_record& record) {
     const auto& where = s->where();
+    // No version is compared: the node is never made again, so it is of this incarnation, or gone.
     std::vector<zoo_request> parts{check(where.allowed(r.id)),
                                    put(where.session(r.id), encode(record))};
     s->servers().send(one(all_or_none(std::move(parts))), repeat::never,
@@ -134,6 +135,8 @@ void close_as(const std::shared_ptr<store>& s, const core::close_request& r, boo
                       if (l.replies[0].code == zoo_code::not_empty) {
                         return done(damaged("s/" + r.id.str()));
                       }
+                      // One that was denied has no `allowed` any more, which the whole multi fails
+                      // of.
                       if (!denied) return close_as(s, r, true, done);
                       closed(s, r.id);
                       done(no_session(r.id));

@@ -66,6 +66,7 @@ result<settings> read_settings(const core::store_url& url) {
   if (!root) return root.error();
   s.root = std::move(*root);
   if (s.user.find(':') != std::string::npos) return invalid("the URL's user has a colon");
+  // One text for one store, by which a process shares its engine.
   core::store_url canonical = url;
   canonical.path = s.root;
   s.url = canonical.str();

@@ -77,6 +77,7 @@ void store::with_session(const session_id& id, std::uint64_t inc,
   };
   const auto known = sessions_.find(id);
   if (known != sessions_.end()) {
+    // A copy, for what is called may forget the session.
     const auto record = known->second;
     return decide(record);
   }
@@ -227,6 +228,8 @@ void store::took_queues(const std::vector<std::string>& queues, const batch_resu
   };
   std::vector<found> entries;
   std::map<session_id, std::size_t> owners;
+  // Behind the entries: whoever has one had a session before, which the server knows after a sync.
+  // So a session that is not there is gone.
   std::vector<zoo_request> questions{sync(where().sessions())};
   for (std::size_t i = 0; i < queues.size(); ++i) {
     for (const auto& node : l.replies[i].names) {

@@ -84,6 +84,7 @@ bool watches::gives_watches_up() { return bytes_ > bytes_set_again_max; }
 void watches::watches_lost() {
   nodes_.clear();
   bytes_ = 0;
+  // Told when all is forgotten: whoever hears of it may arm again.
   std::vector<std::shared_ptr<io::notice>> all;
   for (const auto& [number, a] : armed_) all.push_back(a.notice);
   for (const auto& n : all) n->fire();
