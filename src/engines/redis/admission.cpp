@@ -79,6 +79,8 @@ admission::verdict admission::judge(const sight& s, time_point now) {
 admission::verdict admission::wait_out(const sight& s, time_point now) {
   const store_record& r = s.record;
   notes_.forget_before(now - day);
+  // From the first sight of this life, whichever client of this process or program of this user had
+  // it: so short programs share one wait.
   const time_point until = notes_.note(r.nonce, now) + core::takeover_after(r.max_ttl);
   // Not where it was used since: others took there what they may hold now.
   if (now >= until || (config_.assume_fresh && !was_ready_)) {

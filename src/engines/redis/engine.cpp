@@ -10,6 +10,9 @@
 #include <string_view>
 #include <utility>
 
+/// The port: each operation is one script and one round trip. What lists those who are ahead goes
+/// through the window, for a thousand such answers at once are more than a connection carries.
+
 namespace holdfast::engines::redis {
 
 namespace {
@@ -73,6 +76,8 @@ void redis_engine::open(const core::open_request& r, core::on<core::open_reply> 
   ask<core::open_reply>([d = r.draft](nonce n) { return commands::open(n, d); }, awaited,
                         [m = master_](const wire::reply& w) {
                           auto got = replies::open(w);
+                          // Incarnations come from the counter of the tokens: one that is above it
+                          // later shows a store that was set back.
                           m->saw_token(got.reply.at.inc);
                           return got;
                         },

@@ -60,6 +60,7 @@ bool picture::add(std::string_view life, const replies::list_page& p) {
   if (life_ != life) return false;
   for (const auto& s : p.sessions) {
     auto& m = members_[s.id];
+    // SSCAN may give an element more than once.
     if (m.record.at.inc != 0) size_ -= 1 + m.entries.size();
     m = {s, {}};
     ++size_;

@@ -32,6 +32,7 @@ void mailbox::expect(token order, const session_id& owner, bool in_order) {
   waiting& w = entries_[order.value];
   w.owner = owner;
   w.expected = true;
+  // What was said before the view is in the view.
   if (in_order) w.rung = false;
   if (std::erase(early_, order.value) > 0) w.rung = true;
 }
@@ -84,6 +85,7 @@ void mailbox::ring_all() {
     for (auto& [order, w] : entries_) {
       due.insert(due.end(), w.watchers.begin(), w.watchers.end());
       w.rung = true;
+      // What was given came on a connection that may be gone: the look decides.
       w.given = false;
     }
   }

@@ -8,6 +8,10 @@
 #include <algorithm>
 #include <utility>
 
+/// How a script is sent, and what its answer is worth; master_admission.cpp judges whether the
+/// server may be used. An answer counts only on the connection on which the life of the data was
+/// read.
+
 namespace holdfast::engines::redis {
 
 namespace {
@@ -109,6 +113,7 @@ void master::await_replicas(const std::shared_ptr<job>& j) {
   const std::string bytes = commands::await_replicas(settings_.replicas, settings_.node_timeout);
   io::redis_connection::command c;
   c.bytes = bytes;
+  // The server answers WAIT within one, whatever the replicas do.
   c.deadline = clock::now() + 2 * settings_.node_timeout;
   c.receiver =
       std::make_shared<one_answer>([self = shared_from_this(), j](const io::redis_answer& a) {
@@ -173,6 +178,7 @@ bool master::is_connection(std::uint64_t number) const {
 
 void master::sweep() {
   if (sweeping_.exchange(true)) return;
+  // What it removes is dead: nobody was promised that it goes.
   run([](std::string_view nonce) { return commands::sweep_more(nonce); }, copies::not_awaited,
       [self = shared_from_this()](const answer& a) {
         self->sweeping_ = false;

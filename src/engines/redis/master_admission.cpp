@@ -14,6 +14,9 @@
 #include <charconv>
 #include <utility>
 
+/// The judgement: what the server is asked after each connect and every few seconds, in one flight,
+/// and what follows from it. `admission` has the rule; all of this is on the loop's thread.
+
 namespace holdfast::engines::redis {
 
 namespace {
@@ -316,6 +319,7 @@ std::optional<error> master::unfit(const inquiry& q) const {
 void master::inspected(const inquiry& q) {
   {
     const io::held_mutex hold(mutex_);
+    // Answers of a connection that was replaced say nothing of the server behind the next one.
     if (q.connection != connects_ || closed_) return;
     durable_ = is_durable(q);
     reload_objection_ = q.synced ? q.reload.objection() : "";

@@ -15,6 +15,8 @@ namespace holdfast::engines::redis {
 
 namespace {
 
+// By URL and password: a wrong one must neither share a login that was right nor spoil it for
+// others.
 constinit io::running_stores<redis_engine> stores;
 constinit io::per_process<known_stores> known;
 

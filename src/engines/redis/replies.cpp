@@ -17,6 +17,9 @@
 #include <utility>
 #include <vector>
 
+/// Everything that a server says is checked before it is believed. What has no known form is an
+/// unknown outcome: the script may have run. What a script itself refuses was certainly not done.
+
 namespace holdfast::engines::redis::replies {
 
 namespace {
@@ -177,6 +180,7 @@ bool read_ahead(const reply& r, core::queue_view& v) {
   v.ahead.reserve(parts[3].elements.size());
   for (const reply& part : parts[3].elements) {
     auto e = entry_of(part);
+    // Orders grow, as the rules of the queue need them: they look for an entry by halves.
     if (!e || (!entries.empty() && !(entries.back().order < e->order))) return false;
     if (e->order != v.mine) {
       const auto owner = sessions.find(e->owner);

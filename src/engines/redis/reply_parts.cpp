@@ -84,6 +84,7 @@ std::optional<core::session_record> record_of(const session_id& id, const reply&
   const auto time = [&](std::string_view key) {
     return core::whole_number<std::int64_t>(text(key));
   };
+  // These decide who may take over, and have to be there; the rest is for people.
   const auto inc = number("inc");
   const auto beat = number("beat");
   const auto gate = number("gate");

@@ -8,6 +8,8 @@ namespace {
 
 using std::string_view;
 
+/// The commands of each script. A test compares them with the rights that docs/redis.md gives a
+/// user: without one of them a script is refused half-way.
 constexpr string_view opens[]{"hmget", "hget", "hincrby", "hset", "sadd"};
 constexpr string_view beats[]{"hmget", "unlink", "hincrby", "exists"};
 constexpr string_view queues[]{"hmget",         "hget",    "hset",   "hincrby", "hdel",   "hexists",

@@ -30,6 +30,7 @@ void window::answered(std::size_t listed) {
   {
     const io::held_mutex hold(mutex_);
     HOLDFAST_ASSERT(under_way_ > 0);
+    // One short answer does not make room for many long ones.
     listed_ = std::max(listed, listed_ - listed_ / 8);
     const std::size_t most = std::clamp(listed_most / (listed_ + 1), std::size_t{1}, room_most);
     room = room_ = std::min(2 * room_, most);
@@ -47,6 +48,8 @@ void window::unanswered() {
     --under_way_;
     all.swap(waiting_);
   }
+  // Each of them would wait for a node timeout of its own on a server that hangs. They were not
+  // sent: who has time left asks again.
   for (const auto& q : all) q.give_up();
 }
 

@@ -8,6 +8,7 @@ return answer(function()
   if mine then
     return answer_for(name, mine, holds, left)
   end
+  -- Behind the search for an own entry: the gate shuts out what comes late, and that one is there.
   if gate ~= known_gate then
     refuse('HFGATE ' .. gate)
   end

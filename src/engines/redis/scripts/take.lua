@@ -2,6 +2,7 @@ return answer(function()
   local nonce, id, inc, beat, denied = unpack(ARGV)  -- as they were seen
   admitted(nonce)
   local there = run('HMGET', session_key(id), 'inc', 'beat', 'denied')
+  -- Whoever saw it without a record has waited for the longest ttl there is, and ends what it left.
   if not there[1] and beat ~= NO_BEAT then
     refuse('HFGONE session ' .. id .. ' is not there')
   end
