@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <array>
 
+/// Numbers of fixed width at fixed places: a heartbeat writes over the beat in the stored bytes,
+/// and whoever decides reads the head alone. A byte that is not as it is written is damage, and
+/// frees no lock.
+
 namespace holdfast::engines::local {
 namespace {
 

@@ -180,6 +180,8 @@ transaction::transaction(database& db, kind what) : db_(db) {
   const unsigned flags = what == kind::read ? MDB_RDONLY : 0;
   int rc = ::mdb_txn_begin(db.environment(), nullptr, flags, &txn_);
   result<void> again;
+  // LMDB gives an environment up whose head page could not be written. What was committed is in the
+  // file.
   if (rc == MDB_PANIC) {
     again = db.open_again();
     if (again) rc = ::mdb_txn_begin(db.environment(), nullptr, flags, &txn_);

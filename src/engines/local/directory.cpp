@@ -132,6 +132,8 @@ result<directory> directory::open(const request& asked) {
       return found.error();
     }
   }
+  // Before anything is made there, for a folder that is not ours stays as it is; and once more with
+  // the lock, which lets one process alone make the store.
   if (done) done = d.check_format(false);
   if (done) done = d.lock_setup();
   if (done) done = d.check_format(true);
@@ -342,6 +344,7 @@ result<void> directory::make_life_directory() {
 result<void> directory::finish_setup() {
   if (fresh_) {
     if (auto done = io::replace_text(where_, file::boot, boot_, file_mode()); !done) return done;
+    // From alone to together nobody can come between.
     auto shared = io::try_lock_byte(lock_.get(), open_byte, io::share::together);
     if (!shared) return shared.error();
   }

@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+/// The port: each operation is one transaction under the gate, on the thread that asks, and its
+/// answer is there when the function returns. Its answers equal core::ledger's.
+
 namespace holdfast::engines::local {
 namespace {
 
@@ -125,6 +128,8 @@ void local_engine::open(const core::open_request& r, core::on<core::open_reply> 
 
 void local_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
   core::beat_reply reply;
+  // A session whose files were removed is over, as where the keys of a server are deleted: whoever
+  // comes later makes a store of his own, and is granted the same locks.
   if (store_->is_cut_off()) {
     no_session(reply, r.id);
     return done(std::move(reply));
@@ -159,6 +164,7 @@ void enqueue_in(transaction& txn, environment& store, const core::enqueue_reques
   if (!self) return;
   queue_state queue(txn, r.name);
   queue.sweep(sweep_max);
+  // Before the gate of the session: it shuts out what comes late, and this one is there.
   if (const auto there = queue.find(r.id, r.inc, r.request)) {
     reply = queue.view(*there);
     return;
@@ -296,6 +302,7 @@ void local_engine::list(core::on<core::listing> done) {
     copy_all(txn, all);
     reply.revision = store_->base() + txn.number();
   });
+  // Outside the gate, for decoding takes ten times as long as copying, and everybody else waits.
   if (!failed) failed = list_all(all, store_->data().path(), reply);
   reply.what = core::status::ok;
   answer(done, std::move(reply), std::move(failed));

@@ -138,6 +138,7 @@ result<io::process_slot> take_slot(const directory& d, shared_state& state) {
   if (!file) return file.error();
   auto slot = io::process_slot::take(std::move(*file));
   if (!slot) return slot.error();
+  // Whoever had the slot before may have been killed in its sleep.
   state.wake[slot->number()].asleep.store(0);
   std::uint32_t used = state.slots_used.load();
   while (used <= slot->number() &&
@@ -244,6 +245,7 @@ result<environment::parts> environment::build(
   auto base = read_base(all.place, *all.data, all.floor, *all.state);
   if (!base) return base.error();
   all.base = *base;
+  // Last, so that what is named as this boot's is complete, whenever somebody is killed.
   if (auto done = all.place.finish_setup(); !done) return done.error();
   return all;
 }

@@ -13,6 +13,7 @@ namespace holdfast::engines::local {
 
 namespace {
 
+// A group's entry has the names of its members; for a longer one getgrnam_r(3) fails (ERANGE).
 constexpr std::size_t entry_bytes = 16384;
 
 }  // namespace

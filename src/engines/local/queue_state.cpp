@@ -85,6 +85,8 @@ void add_watchers(transaction& txn, const lock_name& name, const core::entry& le
                   std::vector<std::uint16_t>& slots) {
   std::uint32_t seen = 0;
   walk_queue(txn, name, token{leaving.order.value + 1}, [&](const stored_entry& e) {
+    // Nobody of the dead waits, and they keep nobody behind them from waiting for the one that
+    // leaves.
     if (!is_there(txn, e.what.owner, e.what.inc)) return true;
     ++seen;
     if (e.what.how.is_permits()) {
@@ -95,6 +97,7 @@ void add_watchers(transaction& txn, const lock_name& name, const core::entry& le
       if (seen == 1) slots.push_back(e.slot);
       return false;
     }
+    // A reader that leaves was in no other reader's way.
     if (!leaving.how.is_shared()) slots.push_back(e.slot);
     return true;
   });

@@ -65,6 +65,7 @@ void watches::look(environment& store) {
   }
   if (all.empty()) return;
   std::vector<std::uint64_t> due;
+  // Outside the mutex: the store's gate may take two seconds.
   const failure failed = store.read([&](transaction& txn) {
     for (const auto& [id, what] : all) {
       if (any_gone(txn, what.name, what.targets)) due.push_back(id);
@@ -96,6 +97,7 @@ void watches::call(std::uint64_t id) {
 }
 
 void watches::disarm(std::uint64_t id) noexcept {
+  // Destroyed when the mutex is free: what it captured may end a session.
   std::function<void()> ended;
   const io::held_mutex lock(mutex_);
   const auto at = armed_.find(id);
