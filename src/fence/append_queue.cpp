@@ -28,6 +28,8 @@ bool append_queue::wait(pending_call& mine) const noexcept {
 
 void append_queue::gather(pending_call& leader, std::size_t bytes_max, call_group& into) noexcept {
   pending_call* last = newest_.load();
+  // Whoever enters knows only the one before; the leader, who serves the oldest first, links them
+  // the other way.
   for (auto* one = last; one != &leader; one = one->older) one->older->newer = one;
   std::size_t bytes = 0;
   into.count_ = 0;
@@ -43,6 +45,7 @@ pending_call* append_queue::leave(const call_group& group, const pending_call& o
   pending_call* last = group.calls().back();
   pending_call* newest = last;
   pending_call* next = nullptr;
+  // If nobody has come meanwhile the line is empty again, and whoever comes next leads.
   if (!newest_.compare_exchange_strong(newest, nullptr)) {
     for (auto* one = newest; one != last; one = one->older) one->older->newer = one;
     next = last->newer;

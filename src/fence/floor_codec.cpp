@@ -101,6 +101,7 @@ page encode(const stored_record& r, std::uint64_t number) {
 std::optional<stored_record> decode(page_view data, std::uint64_t number) {
   if (data.size() != page_bytes) return std::nullopt;
   page_reader r(data);
+  // With its place in the file, so that a page that was written to another one is no copy.
   if (r.text(magic.size()) != magic || r.number(8) != number) return std::nullopt;
   stored_record s;
   s.kept.now.floor.value = r.number(8);
@@ -126,6 +127,7 @@ copies read_copies(page_view first, page_view second, std::uint64_t number, bool
   auto a = decode(first, number);
   auto b = decode(second, number + 1);
   using state = copies::state;
+  // At the end of the file: its making was cut off, and no floor was ever answered from it.
   if (!a && !b) return {last && is_blank(second) ? state::blank : state::damaged};
   if (!a) return {state::one_torn, std::move(*b)};
   if (!b) return {state::one_torn, std::move(*a), true};
@@ -133,6 +135,8 @@ copies read_copies(page_view first, page_view second, std::uint64_t number, bool
   const bool one_resource = a->resource == b->resource &&
                             (!a->kept.from || !b->kept.from || a->kept.from == b->kept.from);
   if (!one_resource) return {state::damaged};
+  // Whoever wrote the first copy may have ended before the second. What either has refused stays
+  // refused.
   a->kept.now = a->kept.now.merged(b->kept.now);
   if (!a->kept.from) a->kept.from = std::move(b->kept.from);
   return {state::one_ahead, std::move(*a), true};

@@ -12,6 +12,10 @@
 #include <string>
 #include <utility>
 
+/// The rule is in gate_machine; here are the waiting, and what other processes see by the keeper.
+/// Floors are raised when a token arrives and not when it is admitted: from then on no older pass
+/// begins, whatever becomes of the newer one.
+
 namespace holdfast::fencing {
 
 namespace {

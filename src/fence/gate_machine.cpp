@@ -18,6 +18,7 @@ floors floors::merged(const floors& other) const noexcept {
 }
 
 void gate_machine::arrived(token t, sharing how) noexcept {
+  // Then nobody is invalidated, and the newer one waits for the older ones to end.
   if (policy_ == older_passes::wait) return;
   for (auto& [id, p] : passes_) {
     if (in_the_way(p, t, how)) p.valid = false;
@@ -27,6 +28,7 @@ void gate_machine::arrived(token t, sharing how) noexcept {
 bool gate_machine::must_wait(token t, sharing how) const noexcept {
   return std::ranges::any_of(passes_, [&](const auto& each) {
     const open_pass& p = each.second;
+    // An invalid pass cannot be stopped in the middle of its commit.
     return in_the_way(p, t, how) && (policy_ == older_passes::wait || p.commits);
   });
 }

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 
+/// Appends and syncs, as many at once as wait for them. The one who leads (append_queue) runs all
+/// of this, so one thread at a time.
+
 namespace holdfast::fencing {
 namespace {
 
@@ -45,6 +48,7 @@ void log_owner::append_all(std::span<pending_call* const> calls) {
     stop(replaced(log_, mine_));
     return fail(calls, *stopped_);
   }
+  // What may throw comes before anything is changed: then the writer goes on.
   if (const auto needed = bytes_of(calls); batch_.size() < needed) batch_.resize(needed);
   changing_ = true;
   if (auto room = make_room(calls); !room) return fail(calls, room.error());
@@ -66,6 +70,7 @@ void log_owner::append_all(std::span<pending_call* const> calls) {
     return one->needed == survives::power_loss;
   };
   const bool any_synced = std::any_of(calls.begin(), calls.end(), is_synced);
+  // Whoever needs no sync does not wait for that of others.
   if (!any_synced || !std::all_of(calls.begin(), calls.end(), is_synced)) {
     acknowledge(calls, survives::kill);
   }

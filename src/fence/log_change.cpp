@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+/// What makes a new inline version: a new segment, a seal, a discard, a merge. Each runs alone
+/// between appends. Files go only behind the version that does without them, and a version only
+/// behind the files that it names.
+
 namespace holdfast::fencing {
 
 /// Makes `next` the newest version. A writer that is still the newest cannot lose the link: whoever
@@ -121,6 +125,7 @@ result<std::size_t> log_owner::compact_now() {
     while (end != version_.sealed.end() && bytes + end->bytes <= options_.segment_bytes) {
       bytes += (end++)->bytes;
     }
+    // One alone is as good as its copy.
     if (end - at < 2) {
       next.sealed.push_back(*at++);
       continue;

@@ -63,6 +63,8 @@ result<sealed_segment> copy_segments(const log_directory& log,
                                      const std::vector<sealed_segment>& from,
                                      const segment_id& to) {
   const std::string name = segment_name(to);
+  // The name has our own epoch in it: what is there was left by a try that failed, or before a
+  // power loss.
   (void)log.files().unlink(name);
   int code = 0;
   std::shared_ptr<io::folder_file> file = log.files().open(name, io::opening::create, code);

@@ -239,6 +239,8 @@ result<bool> log_directory::publish(const log_inline& v, const segment_id& draft
   const std::string from = draft_name(draft);
   const auto file = write_draft(files(), from, text);
   if (!file) return file.error();
+  // By link(2), which fails where the name is taken: rename(2) would replace what another writer
+  // made.
   const auto linked = files().link(from, inline_name(v.version));
   (void)files().unlink(from);
   // ENOENT: a newer writer swept the draft away.
@@ -249,6 +251,7 @@ result<bool> log_directory::publish(const log_inline& v, const segment_id& draft
   if (const auto synced = files().sync(); !synced) {
     return io::file_failure("sync", files().path(), synced.code);
   }
+  // Behind the sync: the hint promises that the version is on the disk.
   std::uint64_t seen = word(1).load();
   while (seen < v.version && !word(1).compare_exchange_weak(seen, v.version)) {
   }

@@ -21,6 +21,7 @@ result<log_ground> real_ground(const std::string& directory, io::absent what) {
   if (!files) return files.error();
   const std::string boot = io::boot_id();
   if (boot.empty()) return log_ground{std::move(*files), unknown_boot};
+  // Never zero, which is unknown_boot.
   return log_ground{std::move(*files), checksum_of(std::as_bytes(std::span(boot))) | 1U};
 }
 

@@ -27,6 +27,7 @@ log_owner::log_owner(log_directory log, taken_log taken, const log_options& opti
       process_(io::process_generation()),
       version_(taken_.version),
       segment_(std::move(*taken_.segment)),
+      // Made beforehand: where memory has run out there is none for a message.
       broken_(errc::unavailable,
               "this writer stopped: a call of it ran out of memory when it may have written; open "
               "the log anew, with the same token") {
@@ -89,6 +90,8 @@ void log_owner::lead(pending_call& mine) noexcept {
 void log_owner::serve(std::span<pending_call* const> calls) noexcept {
   while (!calls.empty()) {
     std::size_t same = 0;
+    // In the order in which they came: appends before and behind one that runs alone are groups of
+    // their own.
     while (same < calls.size() && calls[same]->what != pending_call::kind::other) ++same;
     same = std::max<std::size_t>(same, 1);
     serve_alike(calls.first(same));

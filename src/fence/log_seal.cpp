@@ -38,6 +38,7 @@ result<log_epoch> raise(const log_directory& log, token with) {
       }
       mine = {floor.word + 1};
     }
+    // By compare: of two who come with one token each has an opening of its own.
     if (log.raise_epoch(seen, mine)) return mine;
   }
 }
@@ -78,6 +79,7 @@ result<measured> measure(const log_directory& log, const log_inline& v, const se
   }
   m.whole.records = at.at().records;
   m.whole.bytes = at.at().bytes;
+  // Its writer has synced it up to here.
   if (m.whole.records == 0 || mark.synced() == at.at()) return m;
 
   if (!mark.failed()) {
@@ -225,6 +227,8 @@ result<taken_log> take_over(const log_directory& log, token with, then what) {
     bool may_show{};
     const auto linked = log.publish(*next, {t.mine, 0}, may_show);
     if (!linked) return linked.error();
+    // Also when it was linked: a newer one goes on from this version, and ours is not to be written
+    // to.
     if (log.epoch() != t.mine) return replaced(log, t.mine);
     if (!*linked) continue;
     t.before = v->open_segment();

@@ -7,6 +7,10 @@
 #include <cerrno>
 #include <utility>
 
+/// Where a look finds that the log has changed under it, the answer is nothing: next() looks again
+/// with the newer version. A record is returned only if no cut and, where that was asked for, no
+/// power loss can take it back.
+
 namespace holdfast::fencing {
 
 using step = record_cursor::step;

@@ -29,6 +29,7 @@ result<record_cursor::step> record_cursor::look(std::uint64_t limit) {
   if (at_.bytes >= limit) return step::end;
   std::size_t needed = record_head_bytes;
   for (bool fresh = false;;) {
+    // First the head, which says how long the record is, and then all of it.
     const auto read = fill(needed, limit);
     if (!read) return read.error();
     fresh = fresh || *read;
