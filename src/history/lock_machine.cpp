@@ -85,9 +85,12 @@ void lock_machine::undo() {
 bool lock_machine::is_harmless(const step& s) const {
   const auto& g = grants_[s.grant];
   switch (s.what) {
+    // A proof asks that it is held, which it is, and takes nothing from others: the sooner it is
+    // the last one, the sooner there is room.
     case effect::proof:
       return true;
     case effect::give_back:
+      // Earlier it would end the grant under the proofs that are still to come.
       return g.proofs_left == 1;
     case effect::loss:
       return g.now == phase::over;

@@ -51,6 +51,8 @@ class grant_register {
       const auto last = last_of_.find(l.caller);
       if (last != last_of_.end()) return known_[last->second];
     }
+    // It was granted before the lines begin. How is known only where all are exclusive, and which
+    // one it was has to be known where tokens are judged.
     if (!how_.all_exclusive || (how_.fenced && l.token.value == 0)) return std::nullopt;
     line granted_before = l;
     granted_before.mode = mode::exclusive();

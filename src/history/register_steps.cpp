@@ -38,6 +38,7 @@ std::optional<step> perhaps(step s, const line& l) {
   s.may_be_left_out = true;
   s.returned = never;
   if (s.is_write && !is_one_of(wrote_nothing, l)) return s;
+  // It set no value; its token may have raised the floor all the same.
   s.what = effect::raised;
   s.is_write = false;
   return s.token == 0 ? std::nullopt : std::optional(s);

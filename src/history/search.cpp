@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+/// The search of J. Wing and C. Gong (Testing and verifying concurrent objects, 1993) with the
+/// memory of states of G. Lowe (Testing for linearizability, 2017). Without recursion, for a
+/// history may be long.
+
 namespace holdfast::history {
 
 namespace {
@@ -152,6 +156,7 @@ bool search::is_new_state() {
   for (const std::uint32_t i : open_) key += static_cast<char32_t>(i);
   object_.describe(key);
   memory_ += node_bytes + key.size() * sizeof(char32_t);
+  // From a state that was seen the search has failed before, or it would have ended.
   return seen_.insert(std::move(key)).second;
 }
 

@@ -6,6 +6,10 @@
 #include <map>
 #include <set>
 
+/// From a history that has no order to a few lines that have none: first the earliest moment at
+/// which that was so, then parts are left out, by halves, as long as what remains violates. What
+/// explains a kept line is kept as well, or its absence would be the violation.
+
 namespace holdfast::history {
 
 namespace {

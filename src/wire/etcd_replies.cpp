@@ -2,6 +2,10 @@
 
 #include "wire/protobuf.hpp"
 
+/// Fields are numbered as in etcd's rpc.proto and kv.proto; those that nobody here asks for are
+/// passed over. The bounds are for a peer that is no etcd: what is read takes no more memory than a
+/// fixed multiple of the message.
+
 namespace holdfast::wire::etcd {
 
 namespace {

@@ -4,6 +4,9 @@
 
 #include <utility>
 
+/// Fields are numbered as in etcd's rpc.proto. What has its default value is left out, as proto3
+/// does: only a member of a oneof is written when it is zero.
+
 namespace holdfast::wire::etcd {
 
 namespace {

@@ -21,6 +21,7 @@ void put_grpc_message(std::string& out, std::string_view message) {
 
 void grpc_reader::feed(std::string_view bytes) {
   if (failure_ != nullptr) return;
+  // Mostly all has been taken, and then nothing has to be moved.
   if (at_ == bytes_.size()) {
     bytes_.clear();
   } else if (at_ > 0) {

@@ -48,6 +48,7 @@ bool proto_reader::fail() noexcept {
 
 bool proto_reader::varint(std::uint64_t& value) noexcept {
   value = 0;
+  // Ten bytes are the longest there is.
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (rest_.empty()) return fail();
     const auto byte = static_cast<std::uint8_t>(rest_.front());

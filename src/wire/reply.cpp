@@ -35,6 +35,7 @@ const char* name_of(reply_kind kind) noexcept {
 }
 
 const reply* reply::find(std::string_view key) const noexcept {
+  // RESP2 has no maps: there keys and values come in turns in an array.
   if (kind != reply_kind::map && kind != reply_kind::array) return nullptr;
   for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
     const reply& candidate = elements[i];

@@ -38,6 +38,7 @@ server_error server_error_of(std::string_view text) noexcept {
 
 std::string_view word_of(server_error e) noexcept { return words[static_cast<std::size_t>(e)]; }
 
+/// A server may be anybody's: what it says reaches terminals and logs.
 std::string printable(std::string_view text) {
   constexpr std::size_t bytes_max = 200;
   std::string shown(text.substr(0, bytes_max));
