@@ -32,6 +32,7 @@ void nap(duration time) noexcept {
 result<bool> try_lock_byte(int fd, std::int64_t byte, share how) {
   struct flock lock = one_byte(how == share::alone ? F_WRLCK : F_RDLCK, byte);
   if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) return true;
+  // Which of the two it is was left open: fcntl(2).
   if (errno == EAGAIN || errno == EACCES) return false;
   return error(errc::unavailable,
                "file locks do not work here: " + std::generic_category().message(errno));

@@ -85,6 +85,7 @@ error cannot_make(const std::string& directory, int code) {
 int make_directory(const std::string& path, mode_t mode) noexcept {
   struct stat made {};
   if (::mkdir(path.c_str(), mode) != 0 || ::lstat(path.c_str(), &made) != 0) return errno;
+  // A umask may take our own rights away.
   const mode_t owners = mode & S_IRWXU;
   if ((made.st_mode & owners) == owners) return 0;
   return ::chmod(path.c_str(), (made.st_mode & 07777U) | owners) == 0 ? 0 : errno;
@@ -177,6 +178,8 @@ result<std::optional<unique_fd>> open_plain(const place& where, const char* name
   return std::optional<unique_fd>(std::move(fd));
 }
 
+// A new file is its owner's alone until it has its mode, so that nobody else gets in before.
+// Whoever was killed in between left one that its owner's next open completes.
 constexpr mode_t mode_at_first = 0600;
 
 result<void> set_mode(int fd, mode_t mode, const std::string& path) {
@@ -268,6 +271,8 @@ result<void> replace_text(const place& where, const char* name, std::string_view
   auto file = open_or_create(where, draft.c_str(), mode);
   if (!file) return file.error();
   const std::string path = where.at(draft);
+  // Synced before it has the name, and the name after that: a power loss leaves the old text or all
+  // of the new one.
   auto done = write_at(file->get(), std::as_bytes(std::span(text)), 0, path);
   if (done) done = sync_data(file->get(), path);
   if (!done) {

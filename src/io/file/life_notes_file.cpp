@@ -50,6 +50,8 @@ life_notes_file::life_notes_file(std::string directory, std::string url)
   head_ = "holdfast-life-notes 1\n" + url + '\n' + boot + '\n';
 }
 
+/// What cannot be read or trusted is left out: without a note somebody waits for longer, and with a
+/// wrong one perhaps not long enough.
 life_notes life_notes_file::read() const {
   life_notes notes;
   if (!has_place()) return notes;

@@ -60,6 +60,7 @@ void life_notes_writer::write() {
       }
       pending_ = false;
       ++untold_;
+      // The newest, whatever came while the last ones were written.
       asked = wanted_;
     }
     ended(asked, file_.keep(asked));

@@ -11,6 +11,9 @@
 #include <cerrno>
 #include <utility>
 
+/// The real disk of a log: one system call for each function, and what it answered. What is to be
+/// made of that is decided above, where a disk of tests can be in its place.
+
 namespace holdfast::io {
 namespace {
 

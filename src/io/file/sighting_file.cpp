@@ -21,6 +21,9 @@
 #include <utility>
 #include <vector>
 
+/// Times of one boot and one clock, for this user's next process. Whatever cannot be read is no
+/// note: then a takeover only waits for longer.
+
 namespace holdfast::io {
 
 namespace {
@@ -126,6 +129,7 @@ bool sighting_file::write(const core::sightings& notes, const std::string& draft
   }
   const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return false;
+  // Not synced: after a power loss the times mean nothing.
   const bool whole = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
   ::close(fd);
   if (whole && ::rename(draft.c_str(), path_.c_str()) == 0) return true;

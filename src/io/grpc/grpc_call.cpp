@@ -37,6 +37,7 @@ void grpc_call::end(bool refused, const std::string& server) const {
     o.what = kind::answered;
     o.status = *status;
     o.message = message;
+    // What it did is not known: an answer of ours always has a message.
     if (o.status == 0 && !took && !has_message) {
       o.what = kind::unknown;
       why = "it answered without a message";

@@ -108,6 +108,7 @@ void grpc_calls::closed(std::int32_t number, bool refused, std::string_view why)
   auto* c = find(number);
   if (c == nullptr) return;
   if (c->text.empty()) c->text = why;
+  // Any status is an answer. A stream that ended without one says nothing.
   if (c->status) silence_.answered();
   if (refused) silence_.refused();
   ended_.push_back({forget(number), refused});
@@ -149,6 +150,7 @@ std::vector<std::unique_ptr<grpc_call>> grpc_calls::take_late(time_point now,
     const auto number = deadlines_.begin()->second;
     late.push_back(forget(number));
     silence_.late(late.back()->place < handed);
+    // So that the server need not go on with it; it may have been done all the same.
     session_->reset(number);
   }
   return late;

@@ -13,6 +13,9 @@
 #include <atomic>
 #include <utility>
 
+/// The socket, the pauses between tries and the timer; the calls are grpc_calls'. Nothing is told
+/// inside a call of the owner: what there is to tell waits for the loop.
+
 namespace holdfast::io {
 
 namespace {
@@ -108,6 +111,7 @@ class grpc_connection::state final : public stream::listener,
   }
 
   void opened() override {
+    // A session of HTTP/2 is of one connection, and so are its calls.
     calls_ = grpc_calls::make(options_.first_stream, options_.silence_max);
     if (!calls_) return lose(error(errc::unavailable, "there is no memory for its session"));
     pump();
@@ -136,6 +140,7 @@ class grpc_connection::state final : public stream::listener,
     if (const auto why = calls_->why_leave()) return lose(*why);
     pump();
     if (const auto over = calls_->over()) return lose(unreadable_http2(*over, calls_->greeted()));
+    // Answers to PING and SETTINGS are queued by HTTP/2 itself, whatever calls may queue.
     if (current_->backlog() > 2 * options_.queued_bytes_max) lose(reads_nothing());
   }
 
@@ -187,6 +192,7 @@ class grpc_connection::state final : public stream::listener,
   void deliver() {
     if (!calls_) return;
     if (calls_->greeted() && !is_up_ && !calls_->is_leaving()) come_up();
+    // Only behind an answer: a server that greets and takes nothing is asked ever more rarely.
     if (calls_->tell(name())) pause_.reset();
   }
 

@@ -9,6 +9,8 @@ namespace holdfast::io {
 
 void grpc_silence::late(bool taken) {
   silence_.late(clock::now());
+  // Not taken by its deadline is as good as refused: another connection may lead to one that takes
+  // it.
   if (!taken) refused();
 }
 

@@ -53,6 +53,7 @@ struct http2_session::callbacks {
 
   static int not_sent(nghttp2_session*, const nghttp2_frame* f, int failed, void* user) {
     if (f->hd.type == NGHTTP2_HEADERS) {
+      // Its head never left, so the peer has nothing of it.
       of(user).closed(f->hd.stream_id, true, nghttp2_strerror(failed));
     }
     return 0;

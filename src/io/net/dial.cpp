@@ -77,6 +77,7 @@ void dial::await_answer(std::size_t number) {
   if (!l || next_ == to_.addresses.size()) return;
   l->at(clock::now() + to_.patience, [weak = weak_from_this(), number] {
     const auto self = weak.lock();
+    // Unless the next one was begun because another refused.
     if (self && self->ended_ && self->next_ == number + 1) self->next();
   });
 }
@@ -88,6 +89,7 @@ void dial::answered(std::size_t number) {
     failures_.push_back({text_of(to_.addresses[number]), connected.error().message()});
     return next();
   }
+  // Those that were slower are closed: one connection is asked for.
   tries_->clear();
   reached_ = number;
   std::exchange(ended_, nullptr)(std::move(fd));

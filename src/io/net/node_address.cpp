@@ -65,6 +65,7 @@ std::string node_address::text() const {
 std::string text_of(const std::vector<node_address>& servers) {
   std::vector<std::string> texts;
   for (const auto& s : servers) texts.push_back(s.text());
+  // A URL may name them in any order, and means the same servers.
   std::ranges::sort(texts);
   std::string all;
   for (const auto& t : texts) all.append(all.empty() ? "" : ",").append(t);

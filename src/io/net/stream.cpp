@@ -23,6 +23,11 @@
 #include <utility>
 #include <vector>
 
+/// The loop's thread connects, reads and closes; any thread may write, one at a time, and the
+/// others leave their bytes to that one. `handed_` is what decides whether a lost command may have
+/// been carried out: it is raised before the system call and lowered only where the kernel took
+/// nothing.
+
 namespace holdfast::io {
 
 namespace {
@@ -322,6 +327,7 @@ class stream::state final : public one_write::writer,
   // One thread writes, the others leave their bytes to it.
   void write_queued() HOLDFAST_EXCLUDES(mutex_) {
     held_mutex hold(mutex_);
+    // Whoever writes takes what was queued meanwhile; before it is open only a handshake has bytes.
     if (writing_ || !(is_open_ || tls_)) return;
     writing_ = true;
     while (take_chunk()) {

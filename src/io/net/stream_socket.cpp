@@ -182,6 +182,7 @@ std::string text_of(const socket_address& address) {
 }
 
 void look_up(const node_address& node, told found) {
+  // Neither this nor a number is asked of the resolver, which may hang.
   if (node.is_unix()) return found(address_of_path(node.path));
   if (auto numeric = ask_system(node, AI_NUMERICHOST)) return found(std::move(numeric));
   auto& all = all_lookups.get();

@@ -25,6 +25,7 @@ result<std::shared_ptr<tls_source>> tls_of(const core::store_url& url, std::stri
                      !options.key_file.empty() || !verify.empty();
   if (!url.tls) {
     if (!asked) return std::shared_ptr<tls_source>();
+    // Else a forgotten +tls would mean plain text, without a word.
     return invalid("ca, cert, key and verify are for " + url.scheme + "+tls://; this URL is " +
                    url.scheme + "://");
   }

@@ -35,6 +35,7 @@ mark* map_page() noexcept {
   }
   mark* fresh = new (memory) mark(0);
   mark* seen = nullptr;
+  // Another thread may have been first; one page is enough.
   if (page.compare_exchange_strong(seen, fresh)) return fresh;
   ::munmap(memory, size);
   return seen;

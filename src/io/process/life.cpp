@@ -188,6 +188,7 @@ life probe_life(const std::string& directory, const session_id& id,
                 const core::life_place& place) noexcept {
   if (place.inode == 0) return life::unknown;
   const sight seen = look_at(file_of(directory, id));
+  // Another file by that name, a copy say, proves nothing, whether it is free or not.
   return seen.where == place ? seen.is : life::unknown;
 }
 

@@ -71,7 +71,9 @@ bool process_mutex::try_take(std::uint64_t flags) noexcept {
 
 bool process_mutex::take_from_dead(std::uint64_t seen) noexcept {
   const std::uint64_t field = owner_field(seen);
+  // By its slot alone: a pid may be another process's by now, or mean nothing in this namespace.
   if (field == 0 || mine_.look(static_cast<unsigned>(field - 1)).alive) return false;
+  // Others may sleep on the word as it was: contended, so that our unlock wakes one.
   const std::uint64_t ours = make(mine_.number() + 1U, epoch_field(seen) + 1) | contended_bit;
   return word_.compare_exchange_strong(seen, ours, std::memory_order_acquire);
 }
@@ -100,6 +102,7 @@ std::optional<process_mutex::owner> process_mutex::lock(duration limit) noexcept
       slice = next_slice;
     }
     if (clock::now() >= end) {
+      // It may have become free while we slept: the limit is for waiting, not for having.
       if (try_take(contended_bit)) return {};
       return owner_of(word_.load(std::memory_order_relaxed));
     }
@@ -111,6 +114,7 @@ void process_mutex::unlock() noexcept {
   while (!word_.compare_exchange_weak(seen, make(0, epoch_field(seen) + 1),
                                       std::memory_order_release, std::memory_order_relaxed)) {
   }
+  // One is enough: it takes the word as contended, and wakes the next when it is done.
   if ((seen & contended_bit) != 0) futex_wake(low_half(word_), 1);
 }
 

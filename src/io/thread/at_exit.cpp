@@ -34,6 +34,8 @@ struct at_end {
 }  // namespace
 
 void stop_at_exit(std::weak_ptr<stoppable> what) {
+  // What has static storage and was made before this is destroyed after it, as C++ has it: threads
+  // end before what they may use.
   static const at_end runs_at_exit;
   auto& list = lists.get();
   const held_mutex hold(list.mutex);

@@ -37,6 +37,7 @@ woken_by_either futex_wait_either(const std::uint32_t* first, std::uint32_t firs
   const long rc = ::syscall(SYS_futex_waitv, words.data(), words.size(), 0, &end, CLOCK_MONOTONIC);
   if (rc >= 0) return woken_by_either::yes;
   if (errno == ETIMEDOUT) return woken_by_either::timed_out;
+  // The kernel knows the call: a word was different, or a signal came.
   const bool looked = errno == EAGAIN || errno == EINTR;
   return looked ? woken_by_either::yes : woken_by_either::unsupported;
 }

@@ -7,6 +7,7 @@
 namespace holdfast::io {
 
 void latch::open() noexcept {
+  // What was there says whom to wake: mostly nobody sleeps yet, and no system call is made.
   const auto was = parking_.word.exchange(core::parking::opened);
   if (was == core::parking::elsewhere) parking_.where->opened();
   if (was != core::parking::slept_on) return;

@@ -39,6 +39,7 @@ void notice::disarm() {
   const int mine = depth_of(this);
   const held_mutex guard(mutex_);
   disarmed_ = true;
+  // All but those that this thread is inside of, which end behind this call.
   while (running_ != mine) idle_.wait(mutex_);
 }
 

@@ -66,6 +66,7 @@ void turn::lend(core::parking& until) noexcept {
     recall();
   } else if (begin_lent()) {
     const library_work here;
+    // From here on whoever opens the word calls opened().
     if (until.announce_sleep_in(*this)) {
       while (!until.is_open() && blocked_ == 1 && context_.run_one() > 0) {
       }
@@ -83,6 +84,7 @@ bool turn::begin_lent() noexcept {
   if (own_) {
     if (++alone_ < calls_alone) return false;
     wanted_ = true;
+    // Whoever is inside of run_one() comes back only behind a task.
     asio::post(context_, [] {});
     while (own_) changed_.wait(mutex_);
     wanted_ = false;
@@ -97,6 +99,7 @@ void turn::end_lent() noexcept {
   const held_mutex hold(mutex_);
   running_here = nullptr;
   lent_ = false;
+  // Two at a time are served by the own thread, without its rest.
   if (blocked_ > 1) recalled_ = true;
   if (recalled_ || asleep_) changed_.notify_all();
 }
@@ -106,11 +109,13 @@ void turn::recall() noexcept {
   alone_ = 0;
   if (own_) return;
   recalled_ = true;
+  // The caller that has the turn is to give it up.
   if (lent_) asio::post(context_, [] {});
   changed_.notify_all();
 }
 
 void turn::opened() noexcept {
+  // Its thread may wait for a socket inside of run_one().
   if (!is_here()) asio::post(context_, [] {});
 }
 

@@ -94,6 +94,7 @@ void got_parts(int code, const void* data) {
     auto& part = r.parts.emplace_back();
     part.code = static_cast<zoo_code>(p->results[i].err);
     part.stat = stat_of(p->stats[i]);
+    // After a failure the room for the path has nothing that means anything.
     if (code == ZOK) part.data = p->paths[i].c_str();
   }
   answer(*p, code, std::move(r));
@@ -171,7 +172,9 @@ int call(zhandle_t* h, const zoo_request& r, bool own, pending& p) {
 bool call_zookeeper(zhandle_t* handle, const zoo_request& r, bool own, on_reply done) {
   auto p = std::make_unique<pending>();
   p->done = std::move(done);
+  // The library has taken nothing then, and calls nothing back.
   if (call(handle, r, own, *p) != ZOK) return false;
+  // It comes back to taken(), by the library's callback.
   static_cast<void>(p.release());
   return true;
 }

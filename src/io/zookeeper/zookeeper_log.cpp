@@ -2,6 +2,9 @@
 
 #include <utility>
 
+/// The library's log is the only place where it says why a server is of no use. Its lines are taken
+/// apart by what Debian's 3.8.0 writes; one that is not known says nothing.
+
 namespace holdfast::io {
 
 namespace {

@@ -39,6 +39,7 @@ bool zookeeper_socket::adopt(int fd) {
   if (inode == 0) return true;
   // Debian's build of the library leaves its sockets open across exec.
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  // Of its own, for the library closes its descriptor when it likes.
   const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return true;
   watched_ = std::make_unique<stream>(context_, copy);
