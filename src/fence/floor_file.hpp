@@ -62,12 +62,17 @@ class floor_file final : public floor_keeper {
   };
   class records_lock;
 
+  /// Checks the header, and makes it where there is none and `what` lets it.
   result<void> enter(missing what);
   result<void> write_header();
+  /// `unavailable` once a sync of the file failed, in whichever process of this boot.
   result<void> check_stopped();
+  /// Records in the file; the last one may be cut off.
   result<std::uint64_t> count();
+  /// `count` is that of all: only the last record may be one that was just being made.
   result<copies> read_at(std::uint64_t index, std::uint64_t count);
   result<found> find();
+  /// Both copies, one after the other; each is synced before the next is touched.
   result<void> store(const found& at, const stored_record& next);
   result<void> write_page(std::uint64_t number, const stored_record& r);
   result<void> synced(io::answer sync, const std::string& what);

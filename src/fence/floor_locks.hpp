@@ -47,7 +47,10 @@ class floor_locks {
   void ended(std::uint64_t resource, sharing how) noexcept;
 
  private:
+  /// False: another process holds it, in whichever way.
   result<bool> alone(std::int64_t byte) const;
+  /// Without knowing of which tokens the others' passes are. False leaves held what was held
+  /// before.
   result<bool> none_of_both(std::uint64_t resource, sharing how, floor_keeper::kinds keep);
   void settle(std::int64_t byte, bool& held, bool keep) const noexcept;
 

@@ -57,10 +57,14 @@ class gate final : public std::enable_shared_from_this<gate> {
   /// The passes and the locks on a file that show them belong to the process that made this.
   bool is_inherited() const noexcept;
 
+  /// Without the mutex, of atomics that only grow; see admits_at_once().
   bool is_admitted(const fencing_token& t, sharing how) const noexcept;
+  /// Whether it is a token, and of the source that this fence is bound to.
   result<void> check(const fencing_token& t) const HOLDFAST_REQUIRES(mutex_);
+  /// The first one stays.
   void bind(const token_source& from) HOLDFAST_REQUIRES(mutex_);
   floors now() const noexcept { return {floor(), newest()}; }
+  /// Those that are known are kept where they are above.
   void learn(const floors& f) noexcept HOLDFAST_REQUIRES(mutex_);
   /// Somebody who waits for older passes. A raise is never stale.
   struct arrival {
@@ -68,14 +72,19 @@ class gate final : public std::enable_shared_from_this<gate> {
     sharing how;
     bool raises{};
   };
+  /// `stale_token` by the floors that are known here.
   result<void> judge(const arrival& a) const;
+  /// Raises the floors for it, first where they are kept. `stale_token` when it came too late.
   result<void> arrive(const fencing_token& t, const arrival& a) HOLDFAST_REQUIRES(mutex_);
+  /// Gives the mutex up while it sleeps, so afterwards it is judged anew. Whatever it ends with,
+  /// the floors stay raised.
   result<void> wait_for_older(const arrival& a, const enter_options& options)
       HOLDFAST_REQUIRES(mutex_);
   result<bool> older_ended(const arrival& a) HOLDFAST_REQUIRES(mutex_);
   std::string in_the_way(const arrival& a) const HOLDFAST_REQUIRES(mutex_);
   std::string way_out(const arrival& a) const HOLDFAST_REQUIRES(mutex_);
   bool pause(const arrival& a, time_point until, std::stop_token stop) HOLDFAST_REQUIRES(mutex_);
+  /// No older pass is in its way, and none will be: admits_at_once() goes by that.
   void settled(token t, sharing how) noexcept;
 
   std::atomic<std::uint64_t> floor_{};

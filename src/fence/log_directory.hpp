@@ -90,12 +90,18 @@ class log_directory {
   static constexpr std::uint64_t versions_kept = 2;
 
   log_directory() = default;
+  /// False: the file is not there, and so no log is.
   result<bool> read_format(const std::string* found_for);
+  /// Makes a log where nothing else is. Others may do the same at the same time: then all have one.
   result<void> found(const std::string& source);
+  /// Whole and synced under its name, unless that is taken. The name itself is not synced.
   result<void> place(std::string_view name, std::string_view content) const;
   result<void> map_epoch(io::opening how);
+  /// The numbers of those that are there, the newest first.
   result<std::vector<std::uint64_t>> versions() const;
+  /// Nothing: it is not there any more.
   result<std::optional<log_inline>> read_version(std::uint64_t version) const;
+  /// Whether sweep() removes it. `named`: the segments of `newest`, sorted.
   bool is_leftover(const std::string& name, const log_inline& newest,
                    const std::vector<segment_id>& named) const;
   std::atomic<std::uint64_t>& word(std::size_t at) const noexcept {

@@ -30,6 +30,7 @@ class log_view {
       : log_(std::move(log)), durability_(options.durability), number_(options.from.value) {}
 
   result<bool> reload();
+  /// `first` is the number of its first record; no record is looked for behind `limit` bytes.
   result<bool> stand_at(const segment_id& id, std::uint64_t first, std::uint64_t limit);
   outcome look_at_sealed(const sealed_segment& s);
   outcome look_at_end();
@@ -39,6 +40,7 @@ class log_view {
   result<std::optional<log_record>> nothing_yet(std::uint64_t acknowledged);
   std::uint64_t certain_bytes() const noexcept;
   std::uint64_t durable_bytes() const noexcept;
+  /// The record before which the cursor stands; it stays there until the next call.
   result<std::optional<log_record>> found();
   error broken_here() const;
 
