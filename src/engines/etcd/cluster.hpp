@@ -97,22 +97,32 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   struct exchange;
   using exchange_ptr = std::shared_ptr<exchange>;
 
+  /// To the preferred server, or it waits until one is ready.
   void send(const exchange_ptr& e);
+  /// `index` is in use. Each call ends in one took().
   void send_to(const exchange_ptr& e, std::size_t index);
+  /// Also when another server has answered before. `after` is what revision_ was when it was asked.
   void took(const exchange_ptr& e, std::size_t index, std::int64_t after,
             const io::grpc_outcome& o);
+  /// The server has answered with a status that is not OK.
   void took_refusal(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o);
   void again_or(const exchange_ptr& e, core::status otherwise, std::string text);
   duration patience() const;
   void hedge_later(const exchange_ptr& e, std::size_t index);
+  /// Calls `done`, once; whatever comes later is dropped.
   void finish(const exchange_ptr& e, txn_result r);
   void tell_trouble(const std::string& text);
+  /// Until its deadline at most, and not at all when that is hopeless.
   void wait(const exchange_ptr& e);
+  /// Every server has failed since `e` began, and none was ever used.
   bool is_hopeless(const exchange& e) const;
   /// Whoever is asked: a person has to act first.
   bool is_barred() const;
+  /// Those whose time is over or for whom there is no hope.
   void fail_waiting();
+  /// A server is ready: sends what waits.
   void drain();
+  /// The next one is preferred, if this one was. Streams are opened anew there.
   void move_from(std::size_t index);
 
   struct epoch_question {
@@ -122,15 +132,23 @@ class cluster final : public member::listener, public std::enable_shared_from_th
     std::int64_t after{};    ///< As revision_ was.
   };
   bool has_any_in_use() const;
+  /// Asks a server that is ready whose it is; see took_proof().
   void prove(std::size_t index);
+  /// What it was asked is of its present login, and it has not shown it otherwise.
   bool is_to_prove(const epoch_question& q) const;
   void prove_later(const epoch_question& q);
+  /// It is of the store if its epoch record has the store's id and it has forgotten nothing.
   void took_proof(const epoch_question& q, const io::grpc_outcome& o);
   void is_another(std::size_t index, bool of_our_store);
   bool may_tell_epoch(std::size_t index) const;
+  /// Reads the record at one server, and makes it on an empty prefix. Nothing while a question is
+  /// open.
   void learn_epoch(std::size_t index);
+  /// Where the first one is silent, the next may tell it: whichever answers first counts.
   void ask_another_later(std::size_t index);
+  /// From here on the servers may be used, unless it is another history: then the epoch is raised.
   void took_epoch(const epoch_question& q, const io::grpc_outcome& o);
+  /// The server is of no use for now; the record is looked for at the others.
   void refuse_epoch(const epoch_question& q, std::string why,
                     member::refusal how = member::refusal::passing);
   bool has_lost_epoch(const cluster_epoch& e) const;

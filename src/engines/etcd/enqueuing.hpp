@@ -25,23 +25,36 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
   void start();
 
  private:
+  /// Of the first round trip: the entry was made as nobody was in the way, or it tells who is.
   void took(const txn_result& r);
+  /// Nothing was made. The reply has our session, the epoch record and the queue.
   void took_refused(const wire::etcd::txn_reply& reply);
   bool may_wait() const;
+  /// Makes it behind the others. Which of them live is read in the same transaction.
   void enter();
+  /// Of enter(). It may have made nothing: somebody came who does not agree with it.
   void took_place(const txn_result& r);
+  /// The entry is there, and the queue is read as it was in that revision.
   void look_again();
+  /// Of those whose sessions enter() has not read.
   void look_at_sessions();
+  /// Everything of `revision_` is there.
   void decide(const session_table& sessions);
+  /// It is there: granted or queued. Where there are too many it is removed again.
   void decide_entered(const session_table& sessions);
+  /// It is not there, or an earlier try of the same request has made it.
   void decide_absent(const session_table& sessions);
+  /// Only if nobody has come since `revision_`; else it looks once more.
   void append(std::vector<core::entry> live, const session_table& sessions);
   void undo();
 
   void grant(token mine);
   void answer(core::queue_view v);
+  /// With the gate, which a refusal for an earlier one needs.
   void refuse(core::reply why);
+  /// Whatever refused it: it may be there all the same when a server has run out of space.
   void not_made(const txn_result& r);
+  /// Zero when it does not fit.
   token order_in(std::int64_t revision) const;
   std::string own_key() const;
 

@@ -18,13 +18,19 @@ class leaving : public std::enable_shared_from_this<leaving> {
   void start();
 
  private:
+  /// Where the entry is, when this client did not make it or has forgotten.
   void find();
+  /// And moves the gate, if that was asked for. A key of somebody else is left alone.
   void erase(const std::string& key);
+  /// The order is not known: its enqueue had no answer.
   void by_request();
+  /// The session lives; entries of permits with this request are still to be deleted.
   void took_permits(const wire::etcd::txn_reply& reply);
   void answer(const txn_result& r, const std::string& key);
+  /// Where the gate was moved: the session is gone, or the reply ends with the gate.
   void conclude(const wire::etcd::txn_reply& reply);
   void accept(std::uint64_t gate = 0);
+  /// The session is, and its entries are dead with it.
   void gone();
   void refuse(core::reply why);
 
@@ -44,6 +50,7 @@ class confirming : public std::enable_shared_from_this<confirming> {
 
  private:
   void took(const txn_result& r);
+  /// Of all who are in the queue.
   void look_at_sessions();
   void refuse(core::reply why);
 

@@ -21,8 +21,10 @@ class listing : public std::enable_shared_from_this<listing> {
   void start();
 
  private:
+  /// The next page of what has not all come.
   void ask();
   void took(const txn_result& r);
+  /// All pages are there.
   void conclude();
   void refuse(core::reply why);
 

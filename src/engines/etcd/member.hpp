@@ -90,8 +90,12 @@ class member final : public io::grpc_listener, public std::enable_shared_from_th
   void down(const error& why) override;
 
  private:
+  /// First of all on a connection, and again when the token has expired. Nothing while one is under
+  /// way.
   void log_in();
+  /// Also which cluster it is of, and whether it is a learner.
   void ask_version();
+  /// It is ready, or refused.
   void took_status(const io::grpc_outcome& o);
 
   const std::size_t index_;

@@ -72,8 +72,10 @@ class store : public std::enable_shared_from_this<store> {
   void opened();
 
  private:
+  /// Deletes those of its entries whose sessions are gone.
   void took_page(const wire::etcd::txn_reply& reply);
   struct session_look;
+  /// Some sessions at a time, until none is left.
   void go_on(const std::shared_ptr<session_look>& look);
 
   struct own_entry {

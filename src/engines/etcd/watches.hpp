@@ -46,14 +46,20 @@ class watches final : public cluster::listener, public std::enable_shared_from_t
   };
   using key_watches = std::map<std::string, key_watch, std::less<>>;
 
+  /// One stream with all watches, at the server that is preferred. Nothing when there is one.
   void open();
   void open_later();
   void send(const std::string& key, key_watch& w);
+  /// One message of the stream that is open.
   void took(std::string_view message);
+  /// It is opened anew after a pause, and every watch begins there where it began.
   void ended();
   void give_up();
+  /// Whether the key is still there, with others in one transaction: see took().
   void look_soon(const std::string& key);
+  /// An answer that fails is nothing: the watch tells it, later.
   void look();
+  /// Tells all who wait for it. They may arm and forget meanwhile.
   void fire(const std::string& key);
   void drop(key_watches::iterator at);
 
