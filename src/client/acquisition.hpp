@@ -73,14 +73,20 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   using answer = std::variant<std::monostate, core::queue_view, core::take_reply, core::leave_reply,
                               dead_ones>;
 
+  /// wait() on a thread of the library.
   result<holdfast::lock> give_up_unless_there();
   void stop_requested() noexcept;
+  /// Runs the claim here, unless another thread does: then that one obeys the signal.
   void post(signal s);
+  /// For the one thread that has set the running bit.
   void run();
+  /// Several may have come meanwhile: reasons to end go before answers, and answers before hints.
   void obey(std::uint32_t signals);
+  /// The answer of the operation that was asked last.
   core::action feed(time_point now);
   core::claim::config config() const;
 
+  /// The engine may answer inside of it; then the bit is set, and run() goes on with it.
   void perform(const core::action& a);
   void carry_out(const core::act::enqueue& a);
   void carry_out(const core::act::probe& a);
@@ -91,15 +97,23 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   void carry_out(const core::act::rest& a);
   void carry_out(const core::act::finish& a);
 
+  /// On any thread; for the one operation that is under way.
   void answered(answer a);
+  /// Made when first needed.
   waiting_state& waiting();
   time_point hint_at() const noexcept { return waiting_ ? waiting_->hint_at : time_point::max(); }
+  /// Watches the processes of those ahead: one that ends is a reason to look at its life lock.
   void hint();
+  /// Nothing is under way: sets the timer for what comes next by itself.
   void rest();
+  /// The observer hears of each number of those ahead once.
   void tell_waiting();
+  /// What this claim saw of those ahead, for the next claim of this process.
   void keep_notes(const core::act::finish& a);
+  /// What the caller gets; settles what becomes of the name in this session.
   result<holdfast::lock> outcome(const core::act::finish& a);
   std::string describe(const core::act::finish& a) const;
+  /// Hands it over, and gives up owning itself.
   void end(result<holdfast::lock> r);
 
   const std::shared_ptr<session_core> session_;

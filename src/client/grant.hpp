@@ -118,24 +118,38 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
     std::string reason;
   };
 
+  /// The observer hears first that it was granted. Else announced() tells the loss.
   bool may_tell_loss() HOLDFAST_EXCLUDES(mutex_);
+  /// To the observer only; lose() has remembered why.
   void tell_loss() noexcept HOLDFAST_EXCLUDES(mutex_);
+  /// The best that is known; also for one that was released.
   error why_lost() const HOLDFAST_EXCLUDES(mutex_);
   /// For people: why a lease of its own ended.
   std::string not_extended(const std::string& cause) const;
+  /// What on_lost() hears.
   error loss_error(const loss& l) const;
+  /// The first reason stays: that one is returned.
   loss remember(session_state why, const std::string& reason);
+  /// On the alarm. `attempt`: of the enqueue that the engine speaks of.
   void lost_by_engine(std::uint64_t attempt, const core::reply& r) HOLDFAST_EXCLUDES(mutex_);
+  /// On the alarm: its own lease ends earlier than when the watch was set.
   void shortened() HOLDFAST_EXCLUDES(mutex_);
+  /// If a lease has passed by now, it is lost now, and not when the alarm comes to it.
   void notice_loss() HOLDFAST_EXCLUDES(mutex_);
   result<void> end_held() HOLDFAST_EXCLUDES(mutex_);
+  /// release() on a thread of the library.
   result<void> release_unwaited() HOLDFAST_EXCLUDES(mutex_);
   void check_ended() const noexcept;
+  /// Waits for the answer. Only behind the end of the lock.
   core::leave_reply give_back() HOLDFAST_EXCLUDES(mutex_);
   void give_back_unwaited() HOLDFAST_EXCLUDES(mutex_);
+  /// The answer: the name is free in this session, or is asked for again.
   void left(const core::leave_reply& r) HOLDFAST_EXCLUDES(mutex_);
+  /// To the observer, and what the caller gets.
   result<void> report_release(const core::leave_reply& r) HOLDFAST_EXCLUDES(mutex_);
+  /// Removes what the store may have of a lock that was lost by itself.
   void give_up_lost(waits may) HOLDFAST_EXCLUDES(mutex_);
+  /// on_lost() is not called any more.
   void silence() noexcept;
 
   friend class lock_table;

@@ -51,7 +51,9 @@ class lock_table {
   bool empty() const;
 
  private:
+  /// Null: the name is not there.
   grant* find(std::string_view name, std::uint64_t hash) const HOLDFAST_REQUIRES(mutex_);
+  /// A second time changes nothing.
   void erase(grant& g) noexcept HOLDFAST_REQUIRES(mutex_);
 
   mutable io::mutex mutex_;

@@ -34,10 +34,13 @@ class operator_view {
   result<std::vector<finding>> diagnose();
 
  private:
+  /// Blocks. Notes how long it took, by which whoever waits for a change rests.
   result<core::listing> ask();
+  /// `invalid_argument` when there is no such session.
   result<core::session_record> find(const session_id& id);
   /// How somebody who is to be denied is known.
   enum class trace : std::uint8_t { record, lock };
+  /// `unsupported` when it holds a lock by which nobody can be denied.
   result<trace> trace_of(const session_id& id);
   result<void> take(const core::session_record& record);
 

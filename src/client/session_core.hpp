@@ -89,28 +89,43 @@ class session_core final : public io::alarm::deadline_holder,
  private:
   using machine = core::session_machine;
 
+  /// Once, on the caller's thread, who waits for the answers.
   result<void> enter() HOLDFAST_EXCLUDES(mutex_);
+  /// Ends early where the store does not answer: the next session to open goes on.
   void take_over_dead() HOLDFAST_EXCLUDES(mutex_);
   bool take_over(const io::free_life& found, const core::session_record* record)
       HOLDFAST_EXCLUDES(mutex_);
+  /// One look of the patrol, where this store needs one.
   void look_around() HOLDFAST_EXCLUDES(mutex_);
+  /// Each try waits twice as long as the one before, up to a limit.
   void leave_after(duration pause, std::shared_ptr<grant> g) HOLDFAST_EXCLUDES(mutex_);
   void send_leave(duration pause, const std::shared_ptr<grant>& g) HOLDFAST_EXCLUDES(mutex_);
+  /// Opens the record, again when the outcome is unknown. The lease counts from `sent`.
   core::open_reply announce(const core::open_request& r, time_point& sent)
       HOLDFAST_EXCLUDES(mutex_);
+  /// On the loop or the alarm: time has passed, as far as that concerns the machine.
   void tick(time_point now) HOLDFAST_EXCLUDES(mutex_);
+  /// The machine takes the event under the mutex; what it says is carried out without it.
   machine::step advance(const std::function<machine::step(machine&)>& event)
       HOLDFAST_EXCLUDES(mutex_);
+  /// Beats and the record's removal go to the loop, for the alarm does no I/O.
   void carry_out(const machine::step& s) HOLDFAST_EXCLUDES(mutex_);
   void have_forgotten(const machine::change& c);
   void send_beat(std::uint64_t attempt) HOLDFAST_EXCLUDES(mutex_);
   void beat_answered(std::uint64_t attempt, const core::beat_reply& r) HOLDFAST_EXCLUDES(mutex_);
+  /// The one timer: the one before was cancelled.
   void wake_at(time_point when) HOLDFAST_REQUIRES(mutex_);
+  /// In the order of the changes, on the alarm; on the closing thread once the program's end has
+  /// stopped that.
   void tell(const machine::change& c, duration remaining) noexcept HOLDFAST_EXCLUDES(mutex_);
+  /// Has the alarm tell the end.
   bool post_end(const machine::change& c);
   core::close_request closing() const;
+  /// On the loop, with nobody waiting for it.
   void remove_record() HOLDFAST_EXCLUDES(mutex_);
+  /// close() on a thread of the library.
   result<void> close_unwaited(const machine::step& s) HOLDFAST_EXCLUDES(mutex_);
+  /// What a close was answered: the life lock's file goes only if the record is gone.
   result<void> settle(const core::reply& r) HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<store_core> store_;
