@@ -102,7 +102,9 @@ class admission {
   duration seen_max_ttl() const noexcept { return seen_max_ttl_; }
 
  private:
+  /// For a life that is not admitted yet.
   verdict wait_out(const sight& s, time_point now);
+  /// With what is known of the max_ttl of earlier lives.
   write new_life(const sight& s) const;
   duration longest_known(const store_record& r) const noexcept;
 

@@ -46,12 +46,16 @@ class redis_engine final : public core::engine, public std::enable_shared_from_t
   const std::shared_ptr<master>& server() const noexcept { return master_; }
 
  private:
+  /// Runs a script and has `read` make a reply of what the server answered; clears away what it
+  /// left.
   template <class R, class Read>
   void ask(master::maker make, master::copies its, Read read, core::on<R> done);
 
+  /// The same for a script that lists who is ahead: as many at once as the window lets.
   template <class Read>
   void ask_who_is_ahead(master::maker make, Read read, core::on<core::queue_view> done);
 
+  /// Of a listing with this fingerprint.
   std::uint64_t revision_of(std::uint64_t picture);
 
   const std::shared_ptr<master> master_;

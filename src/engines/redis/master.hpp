@@ -108,30 +108,48 @@ class master final : public std::enable_shared_from_this<master> {
   };
   struct job;
 
+  /// Nothing that was judged on the connection before counts on this one.
   void went_up(const io::redis_facts& facts) HOLDFAST_EXCLUDES(mutex_);
+  /// Who waits for a judgement gets this one, and waiters of locks look again.
   void went_down(const error& why);
+  /// A message that wakes somebody, of either connection.
   void heard(const wire::reply& push);
+  /// `prefix`: that of the keys of the one who sent it.
   bool is_this_life(std::string_view prefix);
+  /// So that the first of each costs one round trip.
   void load_scripts();
   void subscribe();
   void listen_apart();
+  /// Asks all that the judgement needs, in one flight. Nothing while it is not connected.
   void inspect();
+  /// The last answer of an inquiry has come.
   void inspected(const inquiry& q) HOLDFAST_EXCLUDES(mutex_);
   void conclude(admission::verdict v);
+  /// Nothing is granted yet; the next look is when the wait is over, or sooner.
   void wait_out(const admission::wait& w);
+  /// The record is compared and written on the server, and then read anew.
   void send_write(const admission::write& w);
   void clean(const std::string& nonce);
+  /// Why the server cannot be used, whatever its record says. Nothing: it may be.
   std::optional<error> unfit(const inquiry& q) const;
   static bool is_durable(const inquiry& q);
+  /// The judgement; an empty nonce: it is not used. Has all go on who waited for it.
   void settle(std::string nonce, core::reply why) HOLDFAST_EXCLUDES(mutex_);
+  /// One look is due at a time: the one before is dropped.
   void inspect_later(duration pause) HOLDFAST_EXCLUDES(mutex_);
+  /// Here and now if there is a judgement, else on the loop, in time also without one.
   void when_judged(std::function<void()> then) HOLDFAST_EXCLUDES(mutex_);
+  /// `all`: there is a judgement. Else those whose time is over.
   void tell_waiters(bool all) HOLDFAST_EXCLUDES(mutex_);
+  /// In the life that is known, or with the reason why there is none.
   void send(const std::shared_ptr<job>& j) HOLDFAST_EXCLUDES(mutex_);
   void await_replicas(const std::shared_ptr<job>& j);
+  /// Gives the outcome of a script that replicas are to have; `have`: how many say so.
   void copied(const job& j, std::int64_t have) const;
   void finish(const std::shared_ptr<job>& j, const io::redis_answer& a) HOLDFAST_EXCLUDES(mutex_);
+  /// As connects_ counts them.
   bool is_connection(std::uint64_t number) const;
+  /// `unknown` if it may have been done.
   core::reply no_answer(const io::redis_answer& a) const;
   static core::status status_of(errc code) noexcept;
 
