@@ -29,20 +29,31 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
  private:
   // At once, and then look.
   void enter();
+  /// The entry was made, or something was in its way: a look tells what.
   void took_entry(batch_result l);
+  /// The entry is there, and who else is was not asked for.
   void look_around();
+  /// The entry is there, among these.
   void decide_inside(const std::vector<std::string>& nodes);
+  /// The same, with those ahead of it of whom it was asked whether they live.
   void decide_inside(const queue_picture& p);
+  /// Removes the entry, and goes on only when that is certain.
   void withdraw(std::function<void()> then);
 
   // Look, and then at once if nothing has changed.
+
+  /// Makes no entry. After too many rounds it is given up.
   void look_first();
   void took_look(const batch_result& l);
+  /// Our entry is not there, or an earlier copy of the request has made it.
   void decide_outside(const queue_picture& p);
+  /// On condition that nobody has come since the look: then `v` is what it gets.
   void append(core::queue_view v, const queue_picture& p);
   void took_append(const batch_result& l, core::queue_view v, std::vector<std::string> targets);
 
+  /// What comes before the rest of a batch: the queue's node, where it may be missing.
   std::vector<zoo_request> begun(bool make_queue) const;
+  /// All or none: the session may, its gate is this one, and the queue has this version.
   zoo_request making(std::int32_t queue_version) const;
   core::entry as_entry(token order) const;
   void grant();

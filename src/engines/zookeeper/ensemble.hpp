@@ -78,30 +78,46 @@ class ensemble final : public io::zookeeper_connection::listener,
   using batch_ptr = std::shared_ptr<batch>;
 
   std::string trouble() const;
+  /// What trouble_text() says, for threads that are not the loop's.
   void tell_trouble();
+  /// What a batch ended with; empty: it was done.
   void tell_batch(const std::string& text);
+  /// Asks for the addresses of all names; found_names() is told of each change.
   void resolve();
+  /// `complete`: every name has been answered. Connects anew only where that may help.
   void found_names(bool complete);
+  /// A new connection to these addresses, instead of the one that there was.
   void connect(const std::string& servers);
   void give_connection_up();
   void log_in_again();
+  /// Once at a time; it begins with the names.
   void reconnect_later();
   void renew_when_names_may_have_changed();
+  /// Connected: looks for the store's nodes, and makes them, if that was not done yet.
   void prepare();
+  /// The answer goes to took_store(). Not repeated: the next connection looks anew.
   void ask_for_store(std::vector<zoo_request> requests);
   void took_store(const batch_result& l);
   void refuse_unless_lost(core::reply why);
+  /// The store is not to be used: for those who wait by now.
   void refuse_all(const core::reply& why);
 
   time_point deadline_of(repeat how) const;
+  /// There is a connection. All of its requests go together, so their answers come together, too.
   void send_now(const batch_ptr& b);
+  /// Its last answer is there: done, tried again in time, or failed.
   void answered(const batch_ptr& b);
+  /// Until a server is ready, at most until its deadline.
   void wait(const batch_ptr& b);
+  /// Sends what waits, if a server is ready.
   void drain();
   bool is_hopeless(const batch& b) const;
+  /// Those whose time is over, or who have nobody to wait for.
   void fail_waiting();
   void watch_the_time();
+  /// Something is under way.
   time_point silent_since() const;
+  /// Wakes a server that is silent, and gives one up that stays so.
   void look_at_silence();
 
   const settings set_;

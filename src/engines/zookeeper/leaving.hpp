@@ -22,12 +22,18 @@ class leaving : public std::enable_shared_from_this<leaving> {
   void start();
 
  private:
+  /// Reads the gate; writes it where it is to be moved, for its version is the gate.
   zoo_request gate_question() const;
+  /// Empty: no node is removed, and only the gate is asked for or moved.
   void leave_node(const std::string& path);
+  /// No path is known here: our entries are looked for among the queue's.
   void find();
   void took_names(const batch_result& l);
+  /// Of the queue; success also when they are gone already.
   void remove_all(const std::vector<std::string>& nodes);
+  /// Tells as well whether the session is there.
   void took_gate(const zoo_reply& gate);
+  /// The entry is gone for good.
   void conclude();
   void refuse(core::reply why);
 
@@ -49,7 +55,9 @@ class confirming : public std::enable_shared_from_this<confirming> {
 
  private:
   void took(const batch_result& l);
+  /// No path is known here. Which of our entries it is tells its data only.
   void find_by_order();
+  /// Granted by the names alone, or a look at those ahead has to tell.
   void judge_place(const named_entry& mine);
   void view(const queue_picture& p, const named_entry& mine);
   void refuse(core::reply why);

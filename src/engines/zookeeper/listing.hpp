@@ -25,15 +25,20 @@ class listing : public std::enable_shared_from_this<listing> {
   void start() { read(); }
 
  private:
+  /// All twice over in one batch, of the names that the reading before told.
   void read();
   void took(const batch_result& l);
+  /// Nothing of the picture has changed between both readings: then all of it was there at once.
   bool is_one_moment(const batch_result& l) const;
   std::int64_t change_of(std::size_t at, const zoo_reply& r) const;
+  /// Which sessions and queues the next reading asks for.
   void learn(const batch_result& l);
+  /// The picture is of one moment; orders that are not known here are asked for.
   void read_entries(const batch_result& l);
   bool take_queue(const std::string& node, const std::vector<std::string>& entries);
   void took_entries(const std::vector<std::size_t>& unknown, const batch_result& l);
   void answer();
+  /// Until its time is over.
   void again();
   void refuse(core::reply why);
 

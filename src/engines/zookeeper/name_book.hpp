@@ -46,7 +46,9 @@ class name_book : public std::enable_shared_from_this<name_book> {
     std::string trouble{};
     bool waits{};
   };
+  /// The answer for one name.
   void took(std::size_t number, const result<std::vector<io::socket_address>>& found);
+  /// The round is over; names that are answered later are told one by one.
   void tell();
 
   const std::weak_ptr<io::loop> loop_;

@@ -96,7 +96,9 @@ class store : public std::enable_shared_from_this<store> {
   static constexpr std::size_t sweep_max = 100;
 
  private:
+  /// All names; a few are looked at, behind those of the last time.
   void took_names(std::vector<std::string> names);
+  /// Their entries: it is asked which owners are gone.
   void took_queues(const std::vector<std::string>& queues, const batch_result& l);
 
   struct own_entry {

@@ -37,6 +37,7 @@ class store_opening {
   step took(const std::vector<zoo_reply>& replies);
 
  private:
+  /// `levels`: of the nodes above the store's, that many are made as well.
   std::vector<zoo_request> make(std::size_t levels) const;
 
   paths where_;

@@ -38,8 +38,10 @@ class watches final : public ensemble::listener, public std::enable_shared_from_
   };
   using waiting = std::vector<std::uint64_t>;
 
+  /// Fires at once where there is nothing to watch any more.
   void set(const std::string& path);
   void fire(const std::string& path);
+  /// Who waited for it; it is watched no longer.
   waiting take(const std::string& path);
 
   const std::shared_ptr<ensemble> servers_;
