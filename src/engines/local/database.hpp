@@ -73,6 +73,7 @@ class database {
   using environment_ptr = std::unique_ptr<MDB_env, closer>;
   database(environment_ptr env, io::unique_fd file, std::string path, std::size_t size)
       : env_(std::move(env)), file_(std::move(file)), path_(std::move(path)), size_(size) {}
+  /// `fd` stays the caller's. Pages that LMDB would stumble over are `damaged`.
   static result<environment_ptr> opened(int fd, const std::string& path, std::size_t size);
   std::uint64_t free_pages() const;
 
@@ -119,7 +120,9 @@ class transaction {
   failure finish();
 
  private:
+  /// False, and the transaction has failed with a text for people, unless `rc` is zero.
   bool check(int rc, const char* doing);
+  /// The map is full, whatever room its disk has.
   void say_full();
 
   const database& db_;

@@ -84,15 +84,23 @@ class directory {
  private:
   directory() = default;
   folder_access access() const { return {where_.path, facts_, group_}; }
+  /// Its file system and its modes, before anything is read or written.
   result<void> check_access(std::optional<gid_t> group);
+  /// False: there is no file of that name.
   result<bool> has_format() const;
   /// False: it is empty, or somebody is making the store. Error: it is not ours.
   result<bool> is_store() const;
+  /// `may_create`: with the setup lock. Without it a folder that may become a store passes as well.
   result<void> check_format(bool may_create);
+  /// One process at a time gets on from here; finish_setup() lets the next one in.
   result<void> lock_setup();
+  /// As one of those who have the store open; the first one after a start of the machine discards.
   result<void> enter_boot();
+  /// Data, memory and lives of the boot before, unless somebody still uses them.
   result<void> discard_old_boot(bool was_named);
+  /// Its mode is repaired where whoever made it was stopped in between.
   result<void> make_life_directory();
+  /// Made once, and kept over all boots.
   result<void> read_identity();
 
   io::unique_fd fd_;

@@ -66,10 +66,14 @@ class environment : public std::enable_shared_from_this<environment> {
  private:
   struct parts;
   explicit environment(parts&& all);
+  /// Opens all files. `may_go_on` is asked once the directory is open, and false gives up.
   static result<parts> build(const request& asked,
                              const std::function<bool(const directory&)>& may_go_on);
+  /// Of the last owner. In a forked child nothing is closed.
   static void destroy(environment* dead) noexcept;
+  /// Takes the store's gate: every process that has the store open takes turns.
   failure enter();
+  /// Behind the transaction, and without the gate: who wakes up wants it.
   void wake(wake_list& list) noexcept;
 
   std::uint64_t generation_;

@@ -47,8 +47,11 @@ class watches : public std::enable_shared_from_this<watches> {
   /// Null when this process may have no more threads.
   std::shared_ptr<io::word_waiter> started(const std::shared_ptr<environment>& store)
       HOLDFAST_REQUIRES(mutex_);
+  /// Whoever was woken: calls those whose targets are gone.
   void look(environment& store) HOLDFAST_EXCLUDES(mutex_);
+  /// Once, without the mutex.
   void call(std::uint64_t id) HOLDFAST_EXCLUDES(mutex_);
+  /// Afterwards notify is not called; waits for a call that runs, unless it runs on this thread.
   void disarm(std::uint64_t id) noexcept HOLDFAST_EXCLUDES(mutex_);
 
   io::wake_word& word_;
