@@ -208,25 +208,35 @@ class claim {
     int polls{};           ///< Since the last view.
   };
 
+  /// Nothing of ours is in the store, as far as is known.
   action enqueue_again();
   action arrive(const queue_view& v, time_point now);
+  /// The queue is as `v` shows it; what was noted of those who are not ahead is dropped.
   void take_view(const queue_view& v, time_point now);
   action try_later(reason why, time_point now);
+  /// Looks at the life locks of those who are watched, and reads the store more rarely.
   action poll(time_point now);
   int polls_until_read() const noexcept;
+  /// From outside, in any state. Where an answer is still to come the reason waits for it.
   action stop(reason why);
   std::string held_text() const;
   action next_take(time_point now);
+  /// Everybody who is dead was taken: rests until somebody is notified, or it is time to look.
   action settle(time_point now);
   bool time_is_up(time_point now);
   action walk_away();
   action outcome_unknown();
   action end_lingering();
   time_point poll_due() const noexcept;
+  /// The store has granted. `own`: the lock's own lease, null where the session's counts.
   action grant(const std::shared_ptr<lease>& own, time_point now);
+  /// Sends the leave, one more time.
   action give_back();
+  /// Leaves the entry if it may be there, and ends with `why`.
   action leave(reason why);
+  /// Ends without the lock. What may be in the store by then is owed.
   action finish(reason why);
+  /// The store will say the same of every further try.
   action refused(const queue_view& v);
   void check() const;
 

@@ -39,14 +39,20 @@ class ledger {
   using queue = std::vector<entry>;
   using queues = std::map<lock_name, queue>;
 
+  /// Incarnations and orders are of one row. Each of them begins a revision.
   std::uint64_t next_number();
+  /// Null also for another incarnation: whoever was taken over finds nothing.
   session_record* find(const session_id& id, std::uint64_t inc);
   const session_record* find(const session_id& id, std::uint64_t inc) const;
   bool is_live(const entry& e) const;
+  /// In their order, with room for one more.
   std::vector<entry> live(const queue& q) const;
   queue_view view(const std::vector<entry>& entries, token mine) const;
+  /// `entries`: the live ones, which are stored with it.
   queue_view append(const enqueue_request& r, std::vector<entry> entries);
+  /// Its entries are dead from then on; they are removed bit by bit.
   void erase(const session_id& id);
+  /// A bounded part of the queues, with each enqueue.
   void sweep_some();
 
   std::uint64_t last_;  ///< The newest incarnation or order.

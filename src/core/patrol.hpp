@@ -53,7 +53,9 @@ class patrol {
 
  private:
   duration pause_now() const noexcept { return among_dead_ ? pause_among_dead_ : pause_; }
+  /// One that has beaten since it was noted is alive, and makes room for another.
   void look(const session_record& s, time_point now);
+  /// Every take was answered. Among many dead the next round comes sooner.
   void end_round() noexcept;
 
   duration pause_{pause};

@@ -85,15 +85,20 @@ class session_machine {
     time_point at{};
   };
 
+  /// Of every event, before anything else: how long after due_ it came.
   void note_lateness(time_point now) noexcept;
   duration noted_lateness() const noexcept;
+  /// Numbers the attempt and remembers when it was sent: an answer proves that moment.
   step send_beat(time_point now);
+  /// The lease has passed or was lost: nobody acts under it any more.
   step expired(time_point now);
   /// When the next beat is due.
   time_point next_send() const noexcept;
   /// A third of the ttl after the oldest unanswered attempt was sent.
   time_point endangered_at() const noexcept;
+  /// Loses the lease first, so that no check succeeds behind the change.
   step finish(session_state to, std::string reason);
+  /// What follows from the time by itself: in danger or not, and when to be woken.
   step next(time_point now, step s);
 
   duration ttl_;

@@ -53,6 +53,7 @@ class sightings {
   const std::map<session_id, sight>& all() const noexcept { return seen_; }
 
  private:
+  /// Instead of what was noted of it before.
   void put(const session_id& id, const sight& s);
 
   std::map<session_id, sight> seen_;
