@@ -51,9 +51,13 @@ class lock_machine final : public machine {
     totals all;
   };
 
+  /// How many tokens have to be granted before each one's.
   void rank(const std::vector<step>& steps);
+  /// The tokens allow it here.
   bool is_next(const grant& g) const noexcept;
+  /// The holders allow it here.
   bool has_room(const mode& how) const noexcept;
+  /// Also of one that is no holder any more.
   void end(grant& g) noexcept;
 
   tokens tokens_;

@@ -42,11 +42,17 @@ class search {
   bool enter();
   void list_choices();
   bool is_left_out(std::uint32_t i) const;
+  /// A step that can be done and is in nobody's way: whatever comes after may come after it.
   bool keep_the_harmless_one(std::size_t from);
+  /// Does the next choice that can be done. False: none is left, and the step before is the wrong
+  /// one.
   bool try_next(frame& f);
+  /// Notes that `i` was done, and in the frame what take_back() needs.
   void take(frame& f, std::uint32_t i);
+  /// Everything is as before take(), in the object too.
   void take_back(frame& f);
   void drop_the_past();
+  /// Which steps are done and what the object is; each is entered once.
   bool is_new_state();
 
   const std::vector<step>& steps_;
