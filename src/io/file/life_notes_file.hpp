@@ -43,10 +43,14 @@ class life_notes_file {
   outcome keep(const life_notes& notes) const;
 
  private:
+  /// What is there and these, as it is there afterwards. In the turn of one writer.
   result<life_notes> add(const life_notes& notes) const;
+  /// The newest, and of servers whose names can be in the file.
   static life_notes that_fits(const life_notes& notes);
   std::string text_of(const life_notes& notes) const;
+  /// What is there by now; it was removed if it says of a node more than `truth` does.
   life_notes without_overstatement(const life_notes& truth) const;
+  /// Failures are nothing: whoever reads judges what is there.
   void remove() const;
 
   std::string directory_;

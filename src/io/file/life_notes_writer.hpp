@@ -48,10 +48,15 @@ class life_notes_writer : public std::enable_shared_from_this<life_notes_writer>
  private:
   /// False: the thread that writes will see that there is more.
   bool is_to_begin() HOLDFAST_REQUIRES(mutex_);
+  /// A thread for as long as there is something to write.
   void begin();
+  /// On that thread.
   void write();
+  /// On that thread: has the loop tell it.
   void ended(const life_notes& asked, life_notes_file::outcome result) HOLDFAST_EXCLUDES(mutex_);
+  /// On the loop. Only afterwards it counts as told.
   void tell(const life_notes& asked, const life_notes& there) HOLDFAST_EXCLUDES(mutex_);
+  /// After a pause, on the loop.
   void try_again();
 
   const life_notes_file file_;

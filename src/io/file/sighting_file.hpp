@@ -45,6 +45,7 @@ class sighting_file {
   const std::string& path() const noexcept { return path_; }
 
  private:
+  /// Failure: another writer hangs, or there is no directory. Then it is written without a turn.
   result<writers_turn> turn() const;
   /// `draft`: the name that the file has until it is whole.
   bool write(const core::sightings& notes, const std::string& draft) const;

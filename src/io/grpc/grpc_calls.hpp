@@ -100,7 +100,9 @@ class grpc_calls final : public http2_session::listener {
   };
 
   explicit grpc_calls(duration silence_max) : silence_(silence_max) {}
+  /// Null: it has ended, or was cancelled.
   grpc_call* find(std::int32_t number);
+  /// Out of all tables; null when it is in none.
   std::unique_ptr<grpc_call> forget(std::int32_t number);
 
   std::unique_ptr<http2_session> session_;

@@ -50,9 +50,13 @@ class dial : public std::enable_shared_from_this<dial> {
   };
   class tries;
   dial(const std::shared_ptr<loop>& l, target to, on_end ended);
+  /// Begins with the next address that does not fail at once. The end is told when none is left.
   void next();
+  /// Connected or refused; the first that is connected ends it all.
   void answered(std::size_t number);
+  /// When it is silent for too long the next one is begun beside it.
   void await_answer(std::size_t number);
+  /// There is a failure of each address.
   error refused_by_all() const;
 
   const std::weak_ptr<loop> loop_;

@@ -49,8 +49,10 @@ class name_watch : public std::enable_shared_from_this<name_watch> {
  private:
   name_watch(const std::shared_ptr<loop>& l, target of, question ask,
              std::function<void(const error&)> moved);
+  /// And up to a quarter of that more, by chance.
   void look_after(duration pause);
   void look();
+  /// What the resolver says. A name that has no address for now has not moved.
   void found(const result<addresses>& all);
 
   const std::weak_ptr<loop> loop_;

@@ -42,8 +42,10 @@ class tls_source {
   using marks = std::array<mark, 3>;
 
   explicit tls_source(tls_options options) : options_(std::move(options)) {}
+  /// All zero: no file, or one that cannot be read twice.
   static mark mark_of(const std::string& path);
   marks look() const;
+  /// A failure leaves the last context in use.
   result<void> read(const tls_options& options) HOLDFAST_REQUIRES(mutex_);
 
   const tls_options options_;

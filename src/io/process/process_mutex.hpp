@@ -53,8 +53,11 @@ class process_mutex {
   std::uint64_t epoch() const noexcept;
 
  private:
+  /// False: somebody has it. `flags`: with which bits it is taken.
   bool try_take(std::uint64_t flags) noexcept;
+  /// `seen` is the word as it was before the wait: a holder that came since is not robbed.
   bool take_from_dead(std::uint64_t seen) noexcept;
+  /// Pid zero: its process cannot be named from here.
   owner owner_of(std::uint64_t value) const noexcept;
 
   word& word_;

@@ -75,8 +75,11 @@ class alarm final : public stoppable {
   void loop() noexcept;
   /// At most `batch` of them: the mutex is not held for long.
   looked take_due(time_point now) HOLDFAST_REQUIRES(mutex_);
+  /// Those that are due; one that was extended in that moment is watched on.
   void tell(const looked& those) noexcept HOLDFAST_EXCLUDES(mutex_);
+  /// When the thread has something to do by itself.
   time_point next_look() const noexcept HOLDFAST_REQUIRES(mutex_);
+  /// Nothing where it is about to wake anyway.
   void wake_at(time_point when) noexcept HOLDFAST_REQUIRES(mutex_);
 
   boot_timer timer_;

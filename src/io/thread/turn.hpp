@@ -39,8 +39,11 @@ class turn final : public core::parking::place {
   bool is_here() const noexcept { return running_here == &context_; }
 
  private:
+  /// For the one caller that blocks. False: it sleeps, and the own thread serves it.
   bool begin_lent() noexcept;
+  /// Ends the turn. The own thread goes on at once only if a second caller blocks.
   void end_lent() noexcept;
+  /// A second caller blocks: one thread serves both, and that is the own one.
   void recall() noexcept;
   bool may_begin() HOLDFAST_REQUIRES(mutex_);
 
