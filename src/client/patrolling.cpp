@@ -43,8 +43,10 @@ void patrolling::go(caller c) {
     const io::held_mutex hold(mutex_);
     const auto now = clock::now();
     if (!patrol_.may_begin(now)) return;
+    // From a random place, so that every record has its chance.
     r = patrol_.begin(io::random_session_id(), now);
   }
+  // The sessions keep the patrol: with the last of them a round ends where it is.
   engine_->glance(r, [weak = weak_from_this(), c = std::move(c)](const core::glance_reply& reply) {
     if (const auto self = weak.lock()) self->seen(reply, c);
   });
@@ -75,6 +77,7 @@ void patrolling::taken(const session_id& id, const core::take_reply& r, const ca
   if (over) go_on(c);
 }
 
+// Among many dead the next round is due before a heartbeat of anybody here may come.
 void patrolling::go_on(const caller& c) {
   time_point next;
   {

@@ -17,6 +17,7 @@ constexpr unsigned tries_max = 4;
 /// The first key behind the last one of the page; nothing when it was the last page.
 std::optional<std::string> behind(const wire::etcd::range_reply& page) {
   if (!page.more || page.all.empty()) return {};
+  // No key is between these two.
   return std::string(page.all.back().key) + '\0';
 }
 

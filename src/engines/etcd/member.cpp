@@ -84,6 +84,7 @@ void member::up() {
   connected_ = true;
   failed_at_.reset();
   barred_ = false;
+  // A login that was put off belongs to the connection before.
   if (loop_) loop_->cancel(timer_);
   log_in();
 }
@@ -96,6 +97,8 @@ void member::down(const error& why) {
   const bool was_ready = std::exchange(ready_, false);
   failed_at_.reset();
   barred_ = why.needs_operator();
+  // One that served may be restarting, and one that was silent may come: neither tells that the
+  // next try fails.
   if (!served && why != errc::timed_out) failed_at_ = clock::now();
   const auto o = listener_.lock();
   if (was_ready && o) o->went_down(index_);

@@ -53,6 +53,7 @@ void session_table::add(const key_space& k, const wire::etcd::range_reply& keys)
 }
 
 void session_table::add(const session_table& others) {
+  // Both were read in one revision, so what both have is the same.
   records_.insert(others.records_.begin(), others.records_.end());
   if (damage_.empty()) damage_ = others.damage_;
 }

@@ -117,6 +117,7 @@ void watches::took(std::string_view message) {
   // One that may not be made has no number: the token that the stream began with has expired, say.
   if (r->canceled && r->watch_id < 0) return give_up();
   const auto found = key_of_.find(r->watch_id);
+  // It was forgotten or has fired, and its cancel is on the way.
   if (found == key_of_.end()) return;
   const std::string key = found->second;
   if (r->canceled) {

@@ -50,6 +50,8 @@ void look_at_floor(environment& store, findings& all) {
     return;
   }
   const std::uint64_t synced = store.shared().synced_ceiling.load();
+  // No fault yet: until the next boot tokens go by the ceiling in memory, and the next block of
+  // them writes the file again.
   const bool lost = *ceiling < synced;
   all.push_back({lost ? severity::warning : severity::good, "token floor",
                  lost ? "the file lost its contents; it is written again within " +
@@ -60,6 +62,7 @@ void look_at_floor(environment& store, findings& all) {
 void look_at_data(environment& store, findings& all) {
   std::uint64_t sessions = 0;
   database::usage used;
+  // Takes the gate as well, so a process that is stuck inside shows here.
   const failure failed = store.read([&](transaction& txn) {
     used = store.data().used();
     txn.walk(bytes(&sessions_begin, 1), bytes(&sessions_begin, 1), [&](bytes, bytes) {

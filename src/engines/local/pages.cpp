@@ -60,6 +60,7 @@ struct node {
   std::uint16_t flags;
   std::uint16_t key_size;
 
+  // mn_lo and mn_hi of mdb.c: their order is that of the machine's bytes.
   std::size_t low_word() const {
     constexpr bool little = std::endian::native == std::endian::little;
     return little ? first | std::size_t{second} << 16U : second | std::size_t{first} << 16U;
@@ -197,6 +198,7 @@ class page_walk {
     return far_value(at<page_number>(page, value), length);
   }
 
+  // OVPAGES of mdb.c: the header stands once, before the first of the pages.
   bool far_value(page_number first, std::size_t length) {
     const std::size_t pages = (sizeof(page_header) - 1 + length) / size_ + 1;
     for (std::size_t i = 0; i < pages; ++i) {

@@ -22,6 +22,7 @@ std::optional<core::session_record> find_session(transaction& txn, const session
 
 std::optional<stored_entry> find_entry(transaction& txn, const lock_name& name, token order) {
   const bytes value = txn.get(entry_key(queue_prefix(name), order).view());
+  // Two long names may have one key, and then it is the other one's entry.
   if (value.empty() || (is_long(name) && name_kept_in(value) != name.str())) return {};
   const auto e = decode_entry(order, value);
   if (!e) txn.damaged("an entry");
@@ -65,6 +66,7 @@ swept sweep_some(transaction& txn, const std::vector<std::byte>& from, std::size
   std::size_t looked = 0;
   const bytes prefix(&entries_begin, 1);
   txn.walk(prefix, from.empty() ? prefix : bytes(from), [&](bytes k, bytes value) {
+    // What is looked at counts, not what is found: everybody else waits for the gate meanwhile.
     if (looked++ == limit) {
       stopped.assign(k.begin(), k.end());
       return false;
@@ -95,6 +97,7 @@ void copied_records::add(bytes k, bytes value) {
 }
 
 void copy_all(transaction& txn, copied_records& into) {
+  // In this order, so that list_all() knows of each entry whether its session is there.
   for (const std::byte& begin : {sessions_begin, entries_begin}) {
     const bytes prefix(&begin, 1);
     txn.walk(prefix, prefix, [&](bytes k, bytes value) {
@@ -132,6 +135,7 @@ failure list_all(const copied_records& all, const std::string& path, core::listi
     }
     return true;
   });
+  // Told as a whole: a list that leaves something out would say that a lock is free.
   if (unreadable != nullptr) return {core::status::damaged, unreadable_text(path, unreadable)};
   for (auto& [name, entries] : locks) into.locks.push_back({name, std::move(entries)});
   return {};

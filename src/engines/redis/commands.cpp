@@ -117,6 +117,7 @@ std::string clean(std::string_view nonce) { return call(scripts::clean, nonce); 
 
 std::string load(const script& s) { return plain("SCRIPT", "LOAD", s.text); }
 
+// One pattern for all settings that decide whether a write is on the disk when it is answered.
 std::string persistence() { return plain("CONFIG", "GET", "*append*"); }
 
 std::string info() { return plain("INFO"); }
@@ -124,6 +125,7 @@ std::string info() { return plain("INFO"); }
 std::string role() { return plain("ROLE"); }
 
 std::string await_replicas(std::uint32_t count, duration limit) {
+  // Rounded up, for WAIT takes zero for no limit at all.
   return plain("WAIT", count, std::chrono::ceil<std::chrono::milliseconds>(limit).count());
 }
 

@@ -35,6 +35,7 @@ finding about_persistence(const master::picture& p) {
 finding about_eviction(const master::picture& p) {
   const std::string policy = info_of(p, "maxmemory_policy");
   const std::string most = info_of(p, "maxmemory");
+  // No key of a store has a ttl, so what evicts only keys with one takes none of them.
   if (policy == "noeviction" || most == "0" || policy.starts_with("volatile-")) {
     return {severity::good, "eviction", "no key without a ttl is evicted (" + policy + ")"};
   }

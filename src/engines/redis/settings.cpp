@@ -85,6 +85,7 @@ result<settings> read_settings(const core::store_url& url) {
   if (!fresh) return fresh.error();
   s.assume_fresh = *fresh;
   s.url = url.str();
+  // Notes of this store are found by it: a user, a password or an option makes it no other store.
   s.identity = "redis://" + s.node.text() + "/" + std::to_string(s.login.database);
   return s;
 }

@@ -46,6 +46,7 @@ class reader {
     while (good_ && !data.empty()) {
       const auto line = core::cut(data, '\n');
       const auto space = line.find(' ');
+      // A key twice is damage: nobody can tell which of both counts.
       good_ = space != std::string_view::npos && lines_.size() < lines_max &&
               lines_.emplace(line.substr(0, space), line.substr(space + 1)).second;
     }

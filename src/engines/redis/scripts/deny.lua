@@ -8,6 +8,7 @@ return answer(function()
   if not (there[2] and there[3] and is_ttl(there[3])) then
     refuse_record(id)
   end
+  -- The first denial stays, with its reason.
   if there[2] ~= '0' then
     return {1, there[3], run('EXISTS', P .. 'ended')}
   end

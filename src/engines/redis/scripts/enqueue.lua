@@ -18,6 +18,7 @@ return answer(function()
     return view_of(CONFLICTING, seen(name, '+inf', left), '0')
   end
   local granted = is_granted(mode, there)
+  -- A try that is not granted leaves no entry, and needs no room.
   if granted or not is_try then
     if there.x + there.r + there.p >= tonumber(most) then
       refuse('HFMANY ' .. most)

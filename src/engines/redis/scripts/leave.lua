@@ -1,6 +1,7 @@
 return answer(function()
   local nonce, id, inc, order, request, move, name = unpack(ARGV)  -- order 0: not known
   admitted(nonce)
+  -- Also when the session is gone: then there is one dead entry less.
   local e = find_own(id, inc, order, request, name)
   if e then
     remove(name, e)

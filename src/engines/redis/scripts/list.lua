@@ -24,6 +24,7 @@ return answer(function()
   end
   local function add(id, inc, denied)
     local kinds, size = {entries_key('held', id, inc)}, 0
+    -- Who is denied waits for nothing any more.
     if denied == '0' then
       kinds[2] = entries_key('waiting', id, inc)
     end
@@ -33,6 +34,7 @@ return answer(function()
     if size > tonumber(entries_limit) then
       refuse('HFLARGE more than ' .. entries_limit)
     end
+    -- Never the first one, or a page could come to nothing.
     if count > 0 and count + size > tonumber(entries_max) then
       rest[#rest + 1] = id
       return

@@ -3,6 +3,7 @@ return answer(function()
   admitted(nonce)
   local key = session_key(id)
   local there = run('HMGET', key, 'inc', 'beat', 'denied', 'gate', 'denied_by', 'denied_why')
+  -- It is the caller's own: the answer to its opening was lost.
   if there[1] then
     if there[3] ~= '0' then
       refuse('HFDENIED ' .. (there[5] or '') .. '\t' .. (there[6] or ''))
@@ -10,6 +11,7 @@ return answer(function()
     return {there[1], there[2], there[4]}
   end
   local most = tonumber(run('HGET', 'holdfast:store', 'max_ttl'))
+  -- A server that lost its state is waited out by max_ttl: no lease may be longer.
   if not (most and tonumber(ttl) <= most) then
     refuse('HFTTL ' .. digits(most or 0))
   end

@@ -4,6 +4,7 @@ return answer(function()
       durable, known, inherited, database = unpack(ARGV)
   local there = run('HMGET', 'holdfast:store', 'nonce', 'run_id', 'admitted', 'max_ttl', 'floor')
   for i, was in ipairs({was_nonce, was_run_id, was_admitted, was_max_ttl}) do
+    -- Another client was faster: whoever asked reads the record anew.
     if (there[i] or '') ~= was then
       return 0
     end
