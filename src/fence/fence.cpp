@@ -57,6 +57,7 @@ result<fence> fence::open(std::string_view url, std::string resource, older_pass
                           missing if_missing) {
   auto file = fencing::floor_file::open(url, std::move(resource), if_missing);
   if (!file) return file.error();
+  // So that floor(), newest() and source() tell of the file before the first token comes.
   const auto known = (*file)->read();
   if (!known) return known.error();
   auto at = std::make_shared<fencing::gate>(std::nullopt, policy, std::move(*file));

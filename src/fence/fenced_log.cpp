@@ -18,6 +18,7 @@ fenced_log::~fenced_log() = default;
 result<fenced_log> fenced_log::open(const std::string& directory, const fencing_token& with,
                                     const log_options& options) {
   if (auto good = with.check(); !good) return good.error();
+  // Before the directory is made: what is refused leaves nothing behind.
   if (auto good = fencing::log_owner::check(options); !good) return good.error();
   auto on = fencing::real_ground(directory, io::absent::create);
   if (!on) return on.error();
@@ -58,6 +59,7 @@ result<record_number> seal_log(const std::string& directory, const fencing_token
   const std::string source = with.from.str();
   auto log = fencing::log_directory::open(std::move(*on), &source, io::opening::write);
   if (!log) return log.error();
+  // The log was made if there was none: it refuses older tokens from its first day.
   const auto taken = fencing::take_over(*log, with.value, fencing::then::leave_closed);
   if (!taken) return taken.error();
   fencing::clean_up(*log, *taken);

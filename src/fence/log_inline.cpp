@@ -42,6 +42,7 @@ class scanner {
   }
   bool number(std::uint64_t& value) {
     if (!word(" ") || line_.empty() || line_.front() == '+' || line_.front() == '-') return false;
+    // One text for each number: what encode_inline() did not write is damage.
     if (line_.front() == '0' && line_.size() > 1 && line_[1] != ' ') return false;
     const auto [at, failed] = std::from_chars(line_.data(), line_.data() + line_.size(), value);
     if (failed != std::errc()) return false;
@@ -71,6 +72,7 @@ result<std::string_view> body_of(std::string_view text, std::string_view title,
       !s.at_line_end()) {
     return broken(name, "it does not begin with \"" + std::string(title) + "1\"");
   }
+  // Before the checksum, which another format may make in another way.
   if (version != format_version) {
     return error(errc::unsupported, std::string(name) + " is of format " + std::to_string(version) +
                                         ", this program knows format 1; use the newer program");
@@ -118,6 +120,7 @@ bool read_body(scanner& s, log_inline& v) {
   while (s.next_line() && s.word("segment")) {
     sealed_segment one;
     if (!read_segment(s, one)) return false;
+    // Records are numbered without gaps, also where old ones were discarded.
     if (!v.sealed.empty() && v.sealed.back().end() != one.first) return false;
     if (one.id.of > v.owner) return false;
     v.sealed.push_back(one);

@@ -35,6 +35,7 @@ std::optional<std::string_view> grpc_reader::next() {
   if (failure_ != nullptr) return {};
   const std::string_view rest = std::string_view(bytes_).substr(at_);
   if (rest.size() < prefix_bytes) return {};
+  // The call names no compression that it takes, so no server may use one.
   if (rest[0] != '\0') {
     failure_ = "it sent a compressed message, which was not asked for";
     return {};

@@ -54,11 +54,13 @@ void unlock_byte(int fd, std::int64_t byte) noexcept {
 
 bool is_held_together(int fd, std::int64_t byte) noexcept {
   struct flock lock = one_byte(F_WRLCK, byte);
+  // An exclusive lock conflicts with both kinds: the answer names the one that is in its way.
   return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK;
 }
 
 bool is_unlocked(int fd) noexcept {
   struct flock lock = one_byte(F_WRLCK, 0);
+  // To the end of the file, however far it grows: fcntl(2).
   lock.l_len = 0;
   return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }

@@ -29,6 +29,7 @@ class real_file final : public folder_file {
   answer write(std::span<const std::byte> from, std::uint64_t offset) override {
     return answered(::pwrite(fd_.get(), from.data(), from.size(), static_cast<off_t>(offset)));
   }
+  // A changed size is written as well, for without it the data could not be read: fdatasync(2).
   answer sync() override { return answered(::fdatasync(fd_.get())); }
   answer truncate(std::uint64_t size) override {
     return answered(::ftruncate(fd_.get(), static_cast<off_t>(size)));

@@ -79,6 +79,7 @@ result<std::string> mark_of_this_machine() {
 
 result<std::string> server_names(const std::vector<node_address>& servers) {
   std::string text = text_of(servers);
+  // Else two machines would call different servers by one name.
   if (std::ranges::none_of(servers, is_of_this_machine)) return text;
   auto mark = mark_of_this_machine();
   if (!mark) return mark.error();

@@ -94,6 +94,7 @@ error error_of(const tls_failure& f) {
             (f.rejected.empty() ? "" : " (" + f.rejected + ")") + "; " + advice_for(f.verdict);
     return error::for_operator(errc::unavailable, std::move(text));
   }
+  // What OpenSSL says of bytes that are no record of TLS.
   if (ERR_GET_REASON(f.code) == SSL_R_WRONG_VERSION_NUMBER) {
     text += "'" + f.host + "' does not speak TLS on this port; use its TLS port";
     return error::for_operator(errc::unavailable, std::move(text));

@@ -35,6 +35,7 @@ result<process_slot> process_slot::take(unique_fd file) {
 }
 
 process_slot::owner process_slot::look(unsigned n) const noexcept {
+  // F_GETLK tells of no lock of one's own.
   if (n == number_) return {true, ::getpid()};
   struct flock lock = lock_on(n);
   // "Cannot tell" must never look like a proof of death.

@@ -45,8 +45,10 @@ result<std::string> converse(const socket_address& to, std::string_view word, ti
   if (const auto connected = end_connecting(fd->get()); !connected) {
     return refused(connected.error());
   }
+  // Four letters into an empty buffer: they are never sent in part.
   if (::send(fd->get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return closed;
   std::string text;
+  // A server ends its answer by closing the connection.
   while (text.size() < bytes_max) {
     char room[4096];
     if (!wait_for(fd->get(), POLLIN, until)) return silent;
@@ -65,6 +67,7 @@ result<std::string> ask_zookeeper(const node_address& server, std::string_view w
   const auto until = clock::now() + limit;
   const auto promised = std::make_shared<std::promise<addresses>>();
   auto got = promised->get_future();
+  // The answer may come when this has given up: the promise is shared.
   look_up(server, [promised](addresses a) { promised->set_value(std::move(a)); });
   const std::string name = "ZooKeeper server " + server.text();
   if (got.wait_for(limit) != std::future_status::ready) {
