@@ -52,6 +52,7 @@ span key_space::queues() const { return below(prefix_ + "q/"); }
 
 std::string key_space::session(const session_id& id) const { return prefix_ + "s/" + id.str(); }
 
+// From d up to h, so without the beat, which is there from the first heartbeat on.
 span key_space::deny_and_gate(const session_id& id) const {
   const std::string first = session(id);
   return {first + "/d", first + "/h"};

@@ -92,6 +92,7 @@ txn open(const key_space& k, std::int64_t epoch_mod, const core::session_record&
 
 txn beat(const key_space& k, const session_id& id, std::uint64_t inc) {
   return {.compares = {created(k.session(id), inc), absent(k.deny(id))},
+          // The value says nothing: the revision of the key's last change is the beat.
           .then = {write(k.beat(id))},
           .otherwise = {read(k.all_of(id))}};
 }
@@ -99,6 +100,7 @@ txn beat(const key_space& k, const session_id& id, std::uint64_t inc) {
 txn close(const key_space& k, const session_id& id, std::uint64_t inc,
           std::span<const std::string> entries) {
   txn t{.compares = {created(k.session(id), inc)}, .then = {remove(k.all_of(id))}};
+  // The others are dead with the session, and whoever meets them deletes them.
   for (const auto& key : entries.first(std::min(entries.size(), sweep_max))) {
     t.then.push_back(remove({key}));
   }
@@ -161,6 +163,7 @@ txn enter(const key_space& k, std::int64_t epoch_mod, const core::enqueue_reques
 txn append(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r,
            std::int64_t revision) {
   txn t{.compares = may_enter(k, epoch_mod, r)};
+  // True while no entry of the queue is newer. One that was deleted since is in nobody's way.
   t.compares.push_back({.keys = k.queue(r.name),
                         .what = target::mod,
                         .how = relation::less,
@@ -171,6 +174,7 @@ txn append(const key_space& k, std::int64_t epoch_mod, const core::enqueue_reque
 }
 
 txn confirm(const key_space& k, const session_id& id, const lock_name& name, std::int64_t created) {
+  // Whoever came later is behind it, and changes nothing for it.
   return {.then = {read(k.all_of(id)), {range{.keys = k.queue(name), .created_until = created}}}};
 }
 
@@ -189,6 +193,7 @@ txn sessions(const key_space& k, std::span<const session_id> ids, std::int64_t r
 txn others(const key_space& k, const session_id& from, std::size_t others) {
   // A record and what may belong to it.
   const auto limit = 4 * static_cast<std::int64_t>(others);
+  // In a circle: behind the last session come the first ones.
   span behind = k.sessions();
   behind.key = k.session(from);
   return {.then = {{range{.keys = std::move(behind), .limit = limit}},
@@ -233,6 +238,7 @@ txn leave_by_request(const key_space& k, const core::leave_request& r) {
   }
   if (r.move_gate) t.then.push_back(write(k.gate(r.id)));
   const span all = k.queue(r.name);
+  // Permits only: p comes before q, and s and x behind it.
   t.then.push_back({range{.keys = {all.key, all.key + "q"}, .keys_only = true}});
   t.then.push_back(read({k.gate(r.id)}));
   return t;

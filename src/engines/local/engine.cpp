@@ -195,6 +195,7 @@ void enqueue_in(transaction& txn, environment& store, const core::enqueue_reques
     reply.targets.clear();
     return;
   }
+  // Behind the answer to a try, which leaves no entry and needs no room.
   if (full) {
     reply = {};
     return refuse(reply, core::status::too_many, core::too_many_text());
@@ -204,6 +205,7 @@ void enqueue_in(transaction& txn, environment& store, const core::enqueue_reques
 
 void leave_in(transaction& txn, const core::leave_request& r, core::leave_reply& reply,
               wake_list& wakes) {
+  // Also when the session is gone: then there is one dead entry less.
   auto mine = r.order.value != 0 ? find_entry(txn, r.name, r.order)
                                  : find_request(txn, r.name, r.id, r.inc, r.request);
   if (mine && mine->what.owner == r.id && mine->what.inc == r.inc) {

@@ -257,6 +257,7 @@ read<core::queue_view> view(const reply& r) {
   if (parts[0].integer == 2 && order && long_form) v.reply.what = status::queued;
   if (parts[0].integer == 3 && !order && long_form) v.reply.what = status::busy;
   if (parts[0].integer == 4 && !order && long_form) v.reply.what = status::conflicting;
+  // A reply begins as unavailable: else one of the three above has set it.
   const bool has_form = v.reply.what != status::unavailable;
   if (!has_form || !read_ahead(r, v.reply)) return refused<core::queue_view>(r);
   return v;
@@ -269,6 +270,7 @@ read<core::leave_reply> leave(const reply& r) {
   if (!gate || !left) return refused<core::leave_reply>(r);
   auto ok = done<core::leave_reply>(*left);
   ok.reply.gate = *gate;
+  // No session has such a gate: they begin with 1.
   if (*gate == 0) {
     ok.reply.what = status::gone;
     ok.reply.text = "the session is not there";

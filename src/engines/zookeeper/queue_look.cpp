@@ -44,6 +44,7 @@ std::vector<named_entry> queue_names::older_than(const named_entry& mine) const 
 }
 
 bool surely_granted(const std::vector<named_entry>& older, const mode& how) {
+  // Dead ones count as well here: with so many it has to be seen who lives.
   if (older.size() >= core::waiters_max) return false;
   std::vector<core::entry> all;
   all.reserve(older.size() + 1);
