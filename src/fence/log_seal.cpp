@@ -70,6 +70,7 @@ result<measured> measure(const log_directory& log, const log_inline& v, const se
                                     " were acknowledged since this machine was started: somebody "
                                     "has cut it; restore it, or remove the log");
   }
+  // What was acknowledged since this start of the machine is whole, and need not be read.
   record_cursor at(file, log.files().at(name), id, v.next, from);
   for (;;) {
     const auto step = at.look(m.size);
@@ -130,6 +131,8 @@ result<log_inline> following(const log_directory& log, const log_inline& v, log_
   }
   if (m->whole.records == 0) return next;
   sealed_segment sealed = m->whole;
+  // A sync of it has failed: what the file shows may not be on the disk, so all of it is written
+  // and synced once more, in another file.
   if (copied) {
     auto copy = copy_segments(log, {sealed}, {mine, first_copy});
     if (!copy) return copy.error();
@@ -212,6 +215,7 @@ result<taken_log> take_over(const log_directory& log, token with, then what) {
   const auto raised = raise(log, with);
   if (!raised) return raised.error();
   taken_log t{.mine = *raised, .version = {}, .segment = {}, .report = {}, .before = {}};
+  // Before the version that names it, as all files are.
   if (what == then::write) {
     auto own = create_segment(log, {t.mine, 0});
     if (!own) return own.error();
