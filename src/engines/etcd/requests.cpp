@@ -100,7 +100,7 @@ txn beat(const key_space& k, const session_id& id, std::uint64_t inc) {
 txn close(const key_space& k, const session_id& id, std::uint64_t inc,
           std::span<const std::string> entries) {
   txn t{.compares = {created(k.session(id), inc)}, .then = {remove(k.all_of(id))}};
-  // The others are dead with the session, and whoever meets them deletes them.
+  // The others are dead with the session, and are deleted behind it.
   for (const auto& key : entries.first(std::min(entries.size(), sweep_max))) {
     t.then.push_back(remove({key}));
   }

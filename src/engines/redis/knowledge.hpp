@@ -52,6 +52,7 @@ class known_stores {
     std::shared_ptr<knowledge> what{};
     std::uint64_t opened{};  ///< By its turn.
   };
+  /// Those that nobody has open and that say nothing; beyond stores_max the one opened longest ago.
   void forget_some() HOLDFAST_REQUIRES(mutex_);
 
   mutable io::mutex mutex_;

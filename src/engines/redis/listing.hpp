@@ -44,7 +44,9 @@ class listing : public std::enable_shared_from_this<listing> {
   void start() { ask(); }
 
  private:
+  /// The next page, in the life of the data that is known then.
   void ask();
+  /// Of another life than the pages before it is no part of one picture.
   void took(const master::answer& a);
   void refuse(const core::reply& why);
 

@@ -52,7 +52,9 @@ class mailbox final : public std::enable_shared_from_this<mailbox> {
     notices watchers{};
   };
 
+  /// The watch is over. The entry stays while a view of it was seen and nothing ended it.
   void disarm(token order, const std::shared_ptr<io::notice>& n);
+  /// Without the mutex, for a notice calls whoever waits.
   static void fire(const notices& all);
 
   const std::shared_ptr<io::loop> loop_;

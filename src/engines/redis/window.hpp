@@ -36,6 +36,7 @@ class window {
   void flush() HOLDFAST_EXCLUDES(mutex_);
 
  private:
+  /// Those who wait, up to `room` under way. They are asked without the mutex.
   void let_in(std::size_t room) HOLDFAST_EXCLUDES(mutex_);
 
   static constexpr std::size_t room_at_first = 8;

@@ -132,6 +132,7 @@ void close_as(const std::shared_ptr<store>& s, const core::close_request& r, boo
                         closed(s, r.id);
                         return done({status::ok, {}});
                       }
+                      // A node is below it that is none of ours, which a person has to look at.
                       if (l.replies[0].code == zoo_code::not_empty) {
                         return done(damaged("s/" + r.id.str()));
                       }
@@ -234,6 +235,7 @@ void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r, unsig
         record->denied_by = r.by;
         record->denied_why = r.why;
         std::vector<zoo_request> parts{
+            // If it is still the record that was read: a beat in between begins anew.
             put(s->where().session(r.id), encode(*record), l.replies[1].stat.version),
             remove(s->where().allowed(r.id))};
         s->servers().send(one(all_or_none(std::move(parts))), repeat::never,
