@@ -95,6 +95,7 @@ bool read(std::string_view message, watch_event& e) {
   proto_reader in(message);
   field f;
   while (in.next(f)) {
+    // DELETE of kv.proto's EventType; PUT is zero and left out.
     if (f.is_number(1)) e.deleted = f.number == 1;
     if (f.is_bytes(2) && !read(f.bytes, e.kv)) return false;
   }

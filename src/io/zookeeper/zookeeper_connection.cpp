@@ -56,17 +56,25 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
   std::string server() const;
 
  private:
+  /// Called by the library, inside of its turn. What it says of its session is read off it instead.
   static void on_event(zhandle_t*, int type, int state, const char* path, void* self);
 
+  /// A turn of the library: what the socket is ready for.
   void drive(int events);
+  /// Asks the library what it waits for, and waits for that. Its last turn ends with this.
   void arm();
   void arm_soon();
+  /// The library's socket, which is another one after each reconnect; -1: it has none.
   void adopt(int fd);
   void await(int event);
   void log_in();
+  /// Looks at the first bytes without taking them. False also while there are too few.
   bool greeted_wrongly();
+  /// Tells the listener what has changed, and that may close all this.
   void note_state();
+  /// What the library logged in this turn.
   void note_trouble();
+  /// Not inside of the library's turn.
   void finish();
   void free_handle();
 
@@ -288,6 +296,7 @@ void zookeeper_connection::driver::hang_up() {
   socket_.cut_off();
   socket_.drop();
   if (inside_ || handle_ == nullptr) return;
+  // The library reads the end of the stream, and answers all that is under way with a loss.
   loop_->post([self = shared_from_this()] { self->drive(ZOOKEEPER_READ); });
 }
 
