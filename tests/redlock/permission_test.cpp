@@ -219,8 +219,9 @@ TEST_F(redlock_deprived, each_right_that_is_missing_is_named_or_not_missed) {
     ASSERT_TRUE(where_told().contains(command));
     auto d = std::make_unique<deprived>(deprived{.command = command});
     allow(user_of(*d), documented_without(command));
-    d->url = as(user_of(*d), "ttl=4s");
     const told at = where_told().at(command);
+    // A heartbeat that a node acknowledges between its refusals of a release hides them.
+    d->url = as(user_of(*d), at == told::releasing ? "ttl=60s" : "ttl=4s");
     const bool soon = at == told::opening || at == told::acquiring;
     EXPECT_EQ(begin(*d), soon ? at : told::nowhere);
     if (d->held) all.push_back(std::move(d));
