@@ -175,8 +175,8 @@ void cluster::start() {
 void cluster::close(duration limit) {
   if (!io::on_library_thread() && !loop_->over()) {
     const duration patience = std::max(limit, inquiry_limit);
-    // Who would leave sooner than a slow node answers would leave a rejoin to the next,
-    // and that too.
+    // Who would leave sooner than a slow node answers would leave a rejoin to the next, and that
+    // too.
     await_idle(clock::now() + patience);
     await_sent(clock::now() + patience);
   }
