@@ -3,6 +3,7 @@
 #include "io/file/files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 /// Appends and syncs, as many at once as wait for them. The one who leads (append_queue) runs all
@@ -51,7 +52,7 @@ void log_owner::append_all(std::span<pending_call* const> calls) {
   // What may throw comes before anything is changed: then the writer goes on.
   if (const auto needed = bytes_of(calls); batch_.size() < needed) batch_.resize(needed);
   changing_ = true;
-  if (auto room = make_room(calls); !room) return fail(calls, room.error());
+  if (auto room = make_room(calls); !room) return go_on_without_room(calls, room.error());
   std::size_t size = 0;
   std::uint64_t number = version_.next + at_.records;
   for (auto* one : calls) {
@@ -75,6 +76,22 @@ void log_owner::append_all(std::span<pending_call* const> calls) {
     acknowledge(calls, survives::kill);
   }
   if (any_synced && !stopped_) sync_for(calls);
+}
+
+/// A sync writes no record, and makes those that are there last.
+void log_owner::go_on_without_room(std::span<pending_call* const> calls, const error& why) {
+  std::array<pending_call*, call_group::calls_max> syncs{};
+  std::size_t count = 0;
+  for (auto* one : calls) {
+    if (one->what == kind::append) {
+      one->failed = why;
+    } else {
+      syncs[count++] = one;
+    }
+  }
+  const auto left = std::span<pending_call* const>(syncs).first(count);
+  if (stopped_) return fail(left, *stopped_);
+  if (!left.empty()) sync_for(left);
 }
 
 void log_owner::acknowledge(std::span<pending_call* const> calls, survives what) {

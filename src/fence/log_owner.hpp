@@ -58,6 +58,8 @@ class log_owner {
   result<void> reserve(std::uint64_t bytes);
   result<void> reserve_spare(const own_segment& in, std::uint64_t from, const log_inline& v) const;
   result<void> reserve_in(const own_segment& in, std::uint64_t from, std::uint64_t bytes) const;
+  /// Where the records of some found no room.
+  void go_on_without_room(std::span<pending_call* const> calls, const error& why);
   /// What was written is in the log, if the epoch is still this writer's. Else resolve() says for
   /// each of them whether that is known.
   void acknowledge(std::span<pending_call* const> calls, survives what);

@@ -3,7 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cerrno>
+#include <fstream>
+#include <latch>
+#include <string>
+#include <thread>
 
 /// A disk that others fill up.
 
@@ -58,6 +65,46 @@ TEST(log_room, one_discard_after_another_frees_space) {
     ASSERT_TRUE(left) << left.error().message();
     EXPECT_EQ(left->value, first);
   }
+}
+
+/// Until that thread, which is about to stand in line, sleeps there.
+void await_sleep(const std::atomic<pid_t>& thread) {
+  for (;; std::this_thread::yield()) {
+    if (thread == 0) continue;
+    std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string number, name, state;
+    if (status >> number >> name >> state && state == "S") return;
+  }
+}
+
+TEST(log_room, a_sync_that_is_served_beside_an_append_without_room_is_done) {
+  log_machine m(1);
+  const auto log = m.must_open(1, small);
+  ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
+  std::latch under_way(1), may_go(1);
+  m.disk().before(disk_call::sync, [&] {
+    under_way.count_down();
+    may_go.wait();
+  });
+  std::thread first([&] { EXPECT_TRUE(log->sync()); });
+  under_way.wait();
+  fill(m);
+  std::atomic<pid_t> appends{}, syncs{};
+  std::thread writer([&] {
+    appends = ::gettid();
+    EXPECT_EQ(log->append(bytes_of(std::string(9000, 'x')), survives::kill).error(),
+              errc::unavailable);
+  });
+  await_sleep(appends);
+  std::thread syncer([&] {
+    syncs = ::gettid();
+    const auto done = log->sync();
+    EXPECT_TRUE(done) << done.error().message();
+  });
+  await_sleep(syncs);
+  may_go.count_down();
+  for (auto* one : {&first, &writer, &syncer}) one->join();
+  EXPECT_TRUE(log->append(bytes_of("b"), survives::power_loss)) << "it goes on";
 }
 
 TEST(log_room, a_discard_frees_space_before_the_first_append) {

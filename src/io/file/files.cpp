@@ -130,22 +130,28 @@ result<std::string> path_of(int fd) {
   return path;
 }
 
-result<std::vector<std::string>> names_in(int directory, std::string_view path) {
+int add_names_in(int directory, std::vector<std::string>& names) {
   unique_fd again(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!again) return file_failure("read the directory", path, errno);
+  if (!again) return errno;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::fdopendir(again.get()), ::closedir);
-  if (!open) return file_failure("read the directory", path, errno);
+  if (!open) return errno;
   (void)again.release();  // closedir() closes it.
-  std::vector<std::string> names;
   for (;;) {
     errno = 0;
     const dirent* const one = ::readdir(open.get());
-    if (one == nullptr && errno != 0) return file_failure("read the directory", path, errno);
+    if (one == nullptr && errno != 0) return errno;
     if (one == nullptr) break;
     const std::string_view name = one->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
   }
   std::sort(names.begin(), names.end());
+  return 0;
+}
+
+result<std::vector<std::string>> names_in(int directory, std::string_view path) {
+  std::vector<std::string> names;
+  const int code = add_names_in(directory, names);
+  if (code != 0) return file_failure("read the directory", path, code);
   return names;
 }
 

@@ -52,6 +52,8 @@ result<unique_fd> open_directory(const std::string& path);
 result<std::string> path_of(int fd);
 /// The names in it, without "." and "..", sorted.
 result<std::vector<std::string>> names_in(int directory, std::string_view path);
+/// The same, added to `names`: 0, or the errno of what failed.
+int add_names_in(int directory, std::vector<std::string>& names);
 
 /// Of what is in a directory, for messages.
 inline std::string path_in(const std::string& directory, std::string_view name) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -30,7 +31,8 @@
 
 namespace {
 
-std::atomic<bool> directories_fail{false};
+/// What reading a directory ends with; 0: it does not fail.
+std::atomic<int> directories_fail{0};
 
 }  // namespace
 
@@ -39,8 +41,17 @@ extern "C" [[gnu::visibility("default")]] dirent* own_readdir(DIR* from) __asm__
 extern "C" dirent* own_readdir(DIR* from) {
   static_assert(sizeof(dirent) == sizeof(dirent64));
   if (!directories_fail) return reinterpret_cast<dirent*>(::readdir64(from));
-  errno = EIO;
+  errno = directories_fail;
   return nullptr;
+}
+// It may leave anything in errno.
+extern "C" [[gnu::visibility("default")]] int own_closedir(DIR* of) __asm__("closedir");
+extern "C" int own_closedir(DIR* of) {
+  using original = int (*)(DIR*);
+  static const auto next = reinterpret_cast<original>(::dlsym(RTLD_NEXT, "closedir"));
+  const int code = next(of);
+  if (directories_fail != 0) errno = EBADF;
+  return code;
 }
 
 namespace holdfast::io {
@@ -166,9 +177,14 @@ TEST_F(careful_files, names_are_listed_in_order) {
 }
 
 TEST_F(careful_files, a_directory_that_cannot_be_read_to_its_end_is_an_error) {
-  directories_fail = true;
+  const auto at = open_folder(std::string(where().path), absent::refuse);
+  ASSERT_TRUE(at) << at.error().message();
+  std::vector<std::string> listed;
+  directories_fail = EIO;
   const auto names = names_in(where().directory, "/x");
-  directories_fail = false;
+  const auto answer = (*at)->list(listed);
+  directories_fail = 0;
+  EXPECT_EQ(answer.code, EIO);
   ASSERT_FALSE(names);
   EXPECT_EQ(names.error().message(), "cannot read the directory /x: Input/output error");
 }

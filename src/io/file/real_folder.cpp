@@ -120,10 +120,9 @@ class real_folder final : public folder {
     return above ? answered(::fsync(above.get())) : answered(-1);
   }
   answer list(std::vector<std::string>& names) override {
-    auto found = names_in(fd_.get(), path());
-    if (!found) return {-1, errno != 0 ? errno : EIO};
-    names = std::move(*found);
-    return {0, 0};
+    names.clear();
+    const int code = add_names_in(fd_.get(), names);
+    return {code == 0 ? 0 : -1, code};
   }
 
  private:
