@@ -304,12 +304,12 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
   {
     const io::held_mutex hold(mutex_);
     members_[i]->server = facts;
-    members_[i]->refused.heeded.clear();
+    members_[i]->refused.heeded = {};
     members_[i]->refused.load.clear();
     members_[i]->refused.look.clear();
     members_[i]->informed = true;
     members_[i]->asked = clock::now();
-    members_[i]->refuses = false;
+    for (auto& refuses : members_[i]->refuses) refuses = false;
   }
   // The handshake has just read INFO.
   load_scripts(i);

@@ -154,9 +154,11 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   std::uint64_t newest_token() const noexcept { return newest_token_.load(); }
   void saw_token(std::uint64_t t) noexcept;
 
-  /// Why a node did not do a renewal or a release, and the answer that said so, if any: silent()
-  /// has it until a better answer or another connection comes.
-  void heed(node_index i, fault why, const wire::reply* r);
+  /// What a held lock asks of the nodes.
+  enum class duty : std::uint8_t { renewal, release };
+  /// Why a node did not do that, and the answer that said so, if any: silent() has it until a
+  /// better answer to the same or another connection comes.
+  void heed(node_index i, duty what, fault why, const wire::reply* r);
 
   /// Why no majority can vote now, or success.
   result<void> verdict() const;
@@ -184,7 +186,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::string config{};      ///< To say how it syncs its writes.
     std::string reload{};      ///< Why what it syncs is not what it reads back.
     std::string look{};        ///< A voter: to give its state, at the last look in passing.
-    std::string heeded{};      ///< As heed() says.
+    /// As heed() says, one for each duty.
+    std::array<std::string, 2> heeded{};
     std::string unreadable{};  ///< Why the last look failed.
   };
   /// For people: what is known of one node.
@@ -228,7 +231,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::atomic<std::int64_t> silent_since{heard};
     std::atomic<std::int64_t> missed_last{};
     std::atomic<bool> loading{};  ///< Scripts are on their way again.
-    std::atomic<bool> refuses{};  ///< As `refused.heeded` says, without the mutex.
+    /// As `refused.heeded` says, without the mutex.
+    std::array<std::atomic<bool>, 2> refuses{};
     // On the loop's thread, under the mutex.
     std::optional<io::redis_facts> server{};
     std::uint64_t facts_of{};  ///< The connection that the admission's facts come from.

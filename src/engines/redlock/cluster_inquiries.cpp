@@ -177,9 +177,10 @@ void cluster::send_write(const write& what) {
   });
 }
 
-void cluster::heed(node_index i, fault why, const wire::reply* r) {
+void cluster::heed(node_index i, duty what, fault why, const wire::reply* r) {
   member& m = *members_[i];
-  if (why == fault::none && !m.refuses.load(std::memory_order_relaxed)) return;
+  const auto of = static_cast<std::size_t>(what);
+  if (why == fault::none && !m.refuses[of].load(std::memory_order_relaxed)) return;
   const bool says_more = r != nullptr && replies::text_says_more(why);
   std::string text;
   if (why != fault::none) {
@@ -187,8 +188,8 @@ void cluster::heed(node_index i, fault why, const wire::reply* r) {
                                       : std::string(" ") + core::redlock::action_on(why).text);
   }
   const io::held_mutex hold(mutex_);
-  m.refuses = !text.empty();
-  m.refused.heeded = std::move(text);
+  m.refuses[of] = !text.empty();
+  m.refused.heeded[of] = std::move(text);
 }
 
 /// Until the next look: whoever asks why the node does not vote hears what it refused.

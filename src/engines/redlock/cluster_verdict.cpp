@@ -28,6 +28,13 @@ std::string not_told_yet(const std::string& address, duration passed) {
          " after it was asked (each question is given " + print_duration(inquiry_limit) + ")";
 }
 
+/// Both, where a node refuses two different things.
+std::string heeded(const cluster::refusals& r) {
+  const auto& [renewal, release] = r.heeded;
+  if (renewal.empty() || renewal == release) return release;
+  return renewal + (release.empty() ? "" : "; " + release);
+}
+
 /// For all nodes of which that is said, once.
 constexpr const char* if_not_told =
     ". Try again in a moment; a server of which this is said each time hangs or is overloaded";
@@ -73,7 +80,7 @@ std::string cluster::silent() const {
     const auto why = members_[i]->connection->trouble();
     const io::held_mutex hold(mutex_);
     const member& m = *members_[i];
-    std::string more = why ? why->message() : m.refused.heeded;
+    std::string more = why ? why->message() : heeded(m.refused);
     if (more.empty()) more = m.refused.unreadable.empty() ? m.refused.look : m.refused.unreadable;
     const bool seen = admission_.standing_of(i) != admission::standing::away;
     if (more.empty() && seen && !admission_.keepers().has(i)) {

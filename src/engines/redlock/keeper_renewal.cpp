@@ -192,11 +192,11 @@ void keeper::send_batch(const renewal::batch& b) {
 void keeper::batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
                             time_point sent) {
   if (a.reply == nullptr) {
-    if (a.what == io::redis_answer::outcome::unknown) cluster_->heed(i, fault::silent, nullptr);
+    if (a.what == io::redis_answer::outcome::unknown) cluster_->heed(i, cluster::duty::renewal, fault::silent, nullptr);
     return;
   }
   const auto got = read_batch(b, *a.reply);
-  cluster_->heed(i, got.why(), a.reply);
+  cluster_->heed(i, cluster::duty::renewal, got.why(), a.reply);
   if (!got) {
     if (core::redlock::action_on(got.why()).look_again) cluster_->doubted(i);
     return;

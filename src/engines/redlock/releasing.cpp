@@ -233,7 +233,7 @@ void releasing::answered(std::uint64_t tag, const io::redis_answer& a) {
   const reading<released> got = a.reply == nullptr ? fault::silent : replies::release(*a.reply);
   if (a.reply != nullptr) {
     cluster_->answered(i);
-    cluster_->heed(i, got.why(), a.reply);
+    cluster_->heed(i, cluster::duty::release, got.why(), a.reply);
   }
   if (got) note_others(i, *got);
   if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
