@@ -10,10 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <functional>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -165,6 +167,54 @@ TEST_F(redlock_passing_on, a_subscription_that_was_left_behind_ends_with_the_fir
       EXPECT_TRUE(process::eventually([&] { return listens(i, channel) == 0; }, 10s))
           << "node " << i << ", " << channel;
     }
+  }
+}
+
+/// Who stands in a queue and does nothing there.
+class bystander final : public engine::waiter {
+ public:
+  void turn(wakeup) override {}
+  void look_up() override {}
+};
+
+/// Until all nodes have done what was sent to them before.
+void await_answers(engine::cluster& c) {
+  std::string bytes;
+  engine::commands::peek(bytes, "of-nobody", true);
+  for (engine::node_index i = 0; i < c.size(); ++i) {
+    std::promise<void> answered;
+    c.ask(i, bytes, clock::now() + 60s,
+          [&answered](const io::redis_answer&) { answered.set_value(); });
+    answered.get_future().wait();
+  }
+}
+
+/// Fault matrix: who waits stops listening for a release in the moment in which the next one of the
+/// process begins | that one hears of it
+TEST_F(redlock_passing_on, who_begins_to_listen_while_another_stops_hears_of_a_release) {
+  const auto leaves = std::make_shared<bystander>();
+  const auto comes = std::make_shared<bystander>();
+  for (int i = 0; i < process::rounds(300, 5'000); ++i) {
+    const std::string name = "passed-on-" + std::to_string(i);
+    ASSERT_EQ(all_->join(name, leaves), engine::waiters::place::first);
+    all_->listen_for(name);
+    std::barrier at_once(2);
+    std::thread other([&] {
+      at_once.arrive_and_wait();
+      all_->leave(name, *leaves, false);
+    });
+    at_once.arrive_and_wait();
+    all_->join(name, comes);
+    all_->listen_for(name);
+    other.join();
+    await_answers(*cluster_);
+    std::int64_t listening = 0;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const auto said = nodes_[n].command({"PUBSUB", "NUMSUB", engine::free_channel(name)});
+      listening += said.elements.at(1).integer;
+    }
+    ASSERT_EQ(listening, 1) << "in round " << i;
+    all_->leave(name, *comes, false);
   }
 }
 

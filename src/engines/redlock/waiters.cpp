@@ -292,6 +292,7 @@ void waiters::heard(node_index i, const news& n) {
   const std::string name(n.name);
   if (!has_queue(name)) {
     drop(n.channel, i);
+    listen_again(name, node_set::only(i));
     if (n.calls && listening_node(name) == i) call_next(name, i);
     return;
   }
@@ -310,6 +311,7 @@ void waiters::heard(node_index i, const news& n) {
   }
   // Its seat may be another than that of the queue that ended.
   drop(n.channel, i);
+  listen_again(name, node_set::only(i));
   call_next(name, i);
 }
 
@@ -402,6 +404,21 @@ void waiters::unsubscribe(const std::string& name, unsigned seat, node_set where
     drop(free_channel(name, database_), i);
     drop(seat_channel(name, seat, database_), i);
   });
+  listen_again(name, where);
+}
+
+/// Behind an UNSUBSCRIBE. Who came in this moment may have subscribed ahead of it.
+void waiters::listen_again(const std::string& name, node_set where) {
+  if (where.empty()) return;
+  unsigned seat{};
+  {
+    const io::held_mutex hold(mutex_);
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return;
+    where = where & found->second.subscribed;
+    seat = found->second.seat;
+  }
+  for_each(where, [&](node_index i) { subscribe(name, seat, i); });
 }
 
 void waiters::drop(std::string_view channel, node_index i) {

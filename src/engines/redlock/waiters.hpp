@@ -165,7 +165,9 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   std::optional<node_index> listening_node(const std::string& name) const;
   void subscribe(const std::string& name, unsigned seat, node_index i);
   void subscribed(const std::string& name, node_index i, bool done) HOLDFAST_EXCLUDES(mutex_);
-  void unsubscribe(const std::string& name, unsigned seat, node_set where);
+  void unsubscribe(const std::string& name, unsigned seat, node_set where)
+      HOLDFAST_EXCLUDES(mutex_);
+  void listen_again(const std::string& name, node_set where) HOLDFAST_EXCLUDES(mutex_);
   void ask_how_it_looks(const std::string& name, node_index i);
   bool has_queue(const std::string& name) const HOLDFAST_EXCLUDES(mutex_);
   void have_all_look_up(const std::string& name) HOLDFAST_EXCLUDES(mutex_);
