@@ -131,6 +131,7 @@ cluster::cluster(settings s, std::shared_ptr<io::loop> l)
       loop_(std::move(l)),
       addresses_(texts_of(settings_.nodes)),
       stages_(*loop_),
+      timer_(loop_),
       ballots_(std::make_shared<const ballots>()),
       admission_(admission_config(settings_), file_for(settings_).read()) {}
 
@@ -380,7 +381,7 @@ void cluster::carry_out(step s) {
     inspect(i, occasion::needed);
   });
   for_each(s.reconnect, [this](node_index i) { reconnect(i); });
-  wake_at(s.wake);
+  timer_.no_later_than(s.wake, *this, &cluster::tick);
 }
 
 void cluster::inspect_again(node_index i) {
@@ -413,20 +414,8 @@ void cluster::refresh() {
   ballots_ = std::move(fresh);
 }
 
-void cluster::wake_at(time_point when) {
-  const io::held_mutex hold(mutex_);
-  if (when >= timer_at_) return;
-  loop_->cancel(timer_);
-  timer_at_ = when;
-  timer_ = loop_->at(when, [self = weak_from_this()] {
-    const auto c = self.lock();
-    if (!c) return;
-    {
-      const io::held_mutex hold_again(c->mutex_);
-      c->timer_at_ = time_point::max();
-    }
-    c->advance([](admission& a) { return a.tick(clock::now()); });
-  });
+void cluster::tick() {
+  advance([](admission& a) { return a.tick(clock::now()); });
 }
 
 void cluster::listen(std::weak_ptr<link_listener> who) {

@@ -7,6 +7,7 @@
 #include "engines/redlock/settings.hpp"
 #include "engines/redlock/stages.hpp"
 #include "io/file/life_notes_writer.hpp"
+#include "io/net/earliest_timer.hpp"
 #include "io/redis/redis_connection.hpp"
 #include "io/thread/latch.hpp"
 #include "io/thread/loop.hpp"
@@ -182,10 +183,10 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   /// For people: what a node refuses, or why it cannot be used. Each is empty when it is not so.
   struct refusals {
-    std::string load{};        ///< The last SCRIPT LOAD.
-    std::string config{};      ///< To say how it syncs its writes.
-    std::string reload{};      ///< Why what it syncs is not what it reads back.
-    std::string look{};        ///< A voter: to give its state, at the last look in passing.
+    std::string load{};    ///< The last SCRIPT LOAD.
+    std::string config{};  ///< To say how it syncs its writes.
+    std::string reload{};  ///< Why what it syncs is not what it reads back.
+    std::string look{};    ///< A voter: to give its state, at the last look in passing.
     /// As heed() says, one for each duty.
     std::array<std::string, 2> heeded{};
     std::string unreadable{};  ///< Why the last look failed.
@@ -260,7 +261,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
       HOLDFAST_EXCLUDES(mutex_);
   void carry_out(step s) HOLDFAST_EXCLUDES(mutex_);
   void refresh() HOLDFAST_REQUIRES(mutex_);
-  void wake_at(time_point when) HOLDFAST_EXCLUDES(mutex_);
+  void tick() HOLDFAST_EXCLUDES(mutex_);
   void begin_notes();
   void for_listeners(const std::function<void(link_listener&)>& f) HOLDFAST_EXCLUDES(mutex_);
 
@@ -292,6 +293,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   std::shared_ptr<io::life_notes_writer> notes_;
   std::atomic<std::uint64_t> newest_token_{};
   stages stages_;
+  io::earliest_timer timer_;
   mutable io::mutex ballots_mutex_;
   std::shared_ptr<const ballots> ballots_ HOLDFAST_GUARDED_BY(ballots_mutex_);
 
@@ -301,8 +303,6 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   std::vector<std::weak_ptr<link_listener>> listeners_ HOLDFAST_GUARDED_BY(mutex_);
   std::size_t sweep_at_ HOLDFAST_GUARDED_BY(mutex_){16};
   node_index turn_{};  ///< Of inspect_next(); on the loop's thread.
-  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};
-  time_point timer_at_ HOLDFAST_GUARDED_BY(mutex_){time_point::max()};
   std::atomic<bool> closed_{};
 };
 

@@ -44,7 +44,8 @@ keeper::keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, core::ses
     : cluster_(std::move(c)),
       waiters_(std::move(w)),
       draft_(std::move(draft)),
-      timeout_(cluster_->set().timeout_for(draft_.ttl)) {}
+      timeout_(cluster_->set().timeout_for(draft_.ttl)),
+      timer_(cluster_->shared_loop()) {}
 
 keeper::entry* keeper::entry_table::find(std::uint64_t request) const {
   return all_.find(request, [](const entry&) { return true; });
@@ -365,7 +366,7 @@ std::vector<placed_key> keeper::take_all(const core::reply& why,
   });
   by_slot_.clear();
   entries_.clear();
-  cluster_->loop().cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   end_beats(status::gone, "the session is closed", after);
   return keys;
 }

@@ -9,6 +9,7 @@
 #include "engines/redlock/contender.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/waiters.hpp"
+#include "io/net/earliest_timer.hpp"
 #include "io/thread/mutex.hpp"
 #include "io/thread/notice.hpp"
 
@@ -152,6 +153,7 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   void end_beats(core::status what, const std::string& text, jobs& after) HOLDFAST_REQUIRES(mutex_);
   void end_old_beats(time_point now, jobs& after) HOLDFAST_REQUIRES(mutex_);
   void wake_at(time_point when) HOLDFAST_REQUIRES(mutex_);
+  void tick() HOLDFAST_EXCLUDES(mutex_);
   entry* find(const renewal::handle& h) noexcept HOLDFAST_REQUIRES(mutex_);
   void forget(const entry& e) noexcept HOLDFAST_REQUIRES(mutex_);
   std::vector<held_key> keys_of(const renewal::batch& b) HOLDFAST_REQUIRES(mutex_);
@@ -161,6 +163,7 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   const std::shared_ptr<waiters> waiters_;
   const core::session_record draft_;
   const duration timeout_;
+  io::earliest_timer timer_;
 
   mutable io::mutex mutex_;  // Never held while anything is called back.
   std::optional<renewal> renewal_ HOLDFAST_GUARDED_BY(mutex_);
@@ -183,8 +186,6 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   std::string batch_ HOLDFAST_GUARDED_BY(mutex_){};
   std::size_t nonce_at_ HOLDFAST_GUARDED_BY(mutex_){};  ///< In batch_, and how long it is.
   std::size_t nonce_size_ HOLDFAST_GUARDED_BY(mutex_){};
-  time_point timer_at_ HOLDFAST_GUARDED_BY(mutex_){time_point::max()};
-  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::engines::redlock

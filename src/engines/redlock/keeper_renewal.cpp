@@ -192,7 +192,8 @@ void keeper::send_batch(const renewal::batch& b) {
 void keeper::batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
                             time_point sent) {
   if (a.reply == nullptr) {
-    if (a.what == io::redis_answer::outcome::unknown) cluster_->heed(i, cluster::duty::renewal, fault::silent, nullptr);
+    if (a.what == io::redis_answer::outcome::unknown)
+      cluster_->heed(i, cluster::duty::renewal, fault::silent, nullptr);
     return;
   }
   const auto got = read_batch(b, *a.reply);
@@ -415,18 +416,11 @@ void keeper::advance(const std::function<renewal::step(renewal&)>& event) {
 }
 
 void keeper::wake_at(time_point when) {
-  if (when >= timer_at_ || closed_) return;
-  cluster_->loop().cancel(timer_);
-  timer_at_ = when;
-  timer_ = cluster_->loop().at(when, [self = weak_from_this()] {
-    const auto k = self.lock();
-    if (!k) return;
-    {
-      const io::held_mutex hold(k->mutex_);
-      k->timer_at_ = time_point::max();
-    }
-    k->advance([](renewal& r) { return r.tick(clock::now()); });
-  });
+  if (!closed_) timer_.no_later_than(when, *this, &keeper::tick);
+}
+
+void keeper::tick() {
+  advance([](renewal& r) { return r.tick(clock::now()); });
 }
 
 }  // namespace holdfast::engines::redlock
