@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/assert.hpp"
 #include "core/engine.hpp"
 #include "core/store_id.hpp"
 #include "engines/etcd/codec.hpp"
@@ -68,7 +69,11 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   void start();
   /// Answers everything that is under way, soon.
   void close();
-  void listen(std::weak_ptr<listener> l) { listener_ = std::move(l); }
+  /// Before start().
+  void listen(std::weak_ptr<listener> l) {
+    HOLDFAST_ASSERT(members_.empty());
+    listener_ = std::move(l);
+  }
 
   const settings& set() const noexcept { return set_; }
   const key_space& keys() const noexcept { return keys_; }

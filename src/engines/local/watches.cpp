@@ -113,13 +113,13 @@ void watches::disarm(std::uint64_t id) noexcept {
 }
 
 bool watches::lend(const std::shared_ptr<environment>& store, core::parking& until) {
+  // The word is in the store's memory, and the waiter rings it when it ends.
+  const auto keep = store;
   std::shared_ptr<io::word_waiter> waiter;
   {
     const io::held_mutex lock(mutex_);
     waiter = waiter_;
   }
-  // The word is in the store's memory.
-  const auto keep = store;
   return waiter && waiter->lend(until, [this] {
     const io::held_mutex lock(mutex_);
     return !armed_.empty();

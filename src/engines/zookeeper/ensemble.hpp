@@ -50,6 +50,7 @@ class ensemble final : public io::zookeeper_connection::listener,
   void start();
   /// Answers everything that is under way, soon.
   void close();
+  /// Before start(), or on the loop's thread.
   void listen(std::weak_ptr<listener> l) { listener_ = std::move(l); }
 
   const settings& set() const noexcept { return set_; }

@@ -22,8 +22,10 @@ result<std::shared_ptr<zookeeper_engine>> engine_for(settings s) {
   const std::string password = s.password;
   return stores.get(url, password, [&](std::shared_ptr<io::loop> loop) {
     const auto servers = std::make_shared<ensemble>(std::move(s), std::move(loop));
+    // It listens to them, and on their thread that is asked for from the start on.
+    auto engine = std::make_shared<zookeeper_engine>(servers);
     servers->start();
-    return std::make_shared<zookeeper_engine>(servers);
+    return engine;
   });
 }
 

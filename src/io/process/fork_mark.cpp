@@ -28,14 +28,15 @@ std::uint64_t generation_by_pid() noexcept {
 mark* map_page() noexcept {
   const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  // Another thread may have been first, and had the memory.
+  if (memory == MAP_FAILED) return page.load(std::memory_order_acquire);
   if (::madvise(memory, size, MADV_WIPEONFORK) != 0) {
     ::munmap(memory, size);
-    return nullptr;
+    return page.load(std::memory_order_acquire);
   }
   mark* fresh = new (memory) mark(0);
   mark* seen = nullptr;
-  // Another thread may have been first; one page is enough.
+  // One page is enough.
   if (page.compare_exchange_strong(seen, fresh)) return fresh;
   ::munmap(memory, size);
   return seen;

@@ -20,6 +20,7 @@
 #include <cerrno>
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -127,12 +128,22 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
 
   std::uint64_t when_readable(int fd, task t) {
     const auto id = last_reading_.fetch_add(1) + 1;
-    asio::post(context_,
-               [this, id, fd, run = std::move(t)]() mutable { read(id, fd, std::move(run)); });
+    {
+      const held_mutex hold(mutex_);
+      wanted_.insert(id);
+    }
+    asio::post(context_, [this, id, own = unique_fd(fd), run = std::move(t)]() mutable {
+      read(id, std::move(own), std::move(run));
+    });
     return id;
   }
 
+  // What another thread posts may run before what the loop's own posted earlier.
   void forget(std::uint64_t id) {
+    {
+      const held_mutex hold(mutex_);
+      wanted_.erase(id);
+    }
     asio::post(context_, [this, id] { readings_.erase(id); });
   }
 
@@ -148,8 +159,13 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
     }
   }
 
-  void read(std::uint64_t id, int fd, task t) {
-    auto [at, added] = readings_.try_emplace(id, context_, fd);
+  void read(std::uint64_t id, unique_fd fd, task t) {
+    {
+      const held_mutex hold(mutex_);
+      if (wanted_.erase(id) == 0) return;
+    }
+    auto [at, added] = readings_.try_emplace(id, context_, fd.get());
+    (void)fd.release();
     at->second.async_wait(asio::posix::stream_descriptor::wait_read,
                           [this, id, run = std::move(t)](const asio::error_code& failed) {
                             if (failed) return;
@@ -202,6 +218,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   std::map<std::uint64_t, asio::posix::stream_descriptor> readings_;  // The loop's thread only.
   std::atomic<std::uint64_t> last_reading_{};
   mutex mutex_;
+  std::set<std::uint64_t> wanted_ HOLDFAST_GUARDED_BY(mutex_);  // Readings that do not wait yet.
   std::uint64_t last_id_ HOLDFAST_GUARDED_BY(mutex_){};
   std::map<key, task> timers_ HOLDFAST_GUARDED_BY(mutex_);
   std::map<std::uint64_t, time_point> when_ HOLDFAST_GUARDED_BY(mutex_);

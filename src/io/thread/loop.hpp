@@ -33,7 +33,9 @@ class loop {
   loop& operator=(const loop&) = delete;
   ~loop();
 
-  /// Runs `t` soon. Dropped when the loop has been stopped.
+  /// Runs `t` soon. Dropped when the loop has been stopped. What two threads post may run in either
+  /// order, also where one of them knew that the other had posted: the loop's thread keeps what it
+  /// posts to itself until the running task ends.
   void post(task t);
   /// Runs `t` now if this thread runs the loop, and else soon.
   template <class Task>

@@ -16,7 +16,9 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <latch>
 #include <memory>
 #include <thread>
@@ -252,6 +254,34 @@ TEST(process_watch, hears_of_the_end_of_a_process) {
   ::waitpid(pid, nullptr, 0);
   process_watch second;
   EXPECT_EQ(second.arm(l, pid, [] {}), process_watch::armed::no_such_process);
+}
+
+std::ptrdiff_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+TEST(process_watch, one_that_ends_while_the_task_that_armed_it_goes_on_keeps_no_descriptor) {
+  const auto l = *loop::start();
+  const auto before = open_descriptors();
+  for (int i = 0; i < 100; ++i) {
+    auto watch = std::make_unique<process_watch>();
+    std::latch armed(1), gone(1), left(1);
+    l->post([&] {
+      EXPECT_EQ(watch->arm(l, ::getpid(), [] {}), process_watch::armed::yes);
+      armed.count_down();
+      gone.wait();
+      left.count_down();
+    });
+    armed.wait();
+    watch.reset();
+    gone.count_down();
+    left.wait();
+  }
+  // Behind all that was posted meanwhile, by whichever thread.
+  std::latch over(1);
+  l->post([&] { l->post([&] { over.count_down(); }); });
+  over.wait();
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST(process_watch, leaves_a_program_its_descriptors) {
