@@ -1,5 +1,7 @@
 #include "sim/redlock/client.hpp"
 
+#include "sim/redlock/driver_rules.hpp"
+
 #include <algorithm>
 
 namespace holdfast::sim::redlock {
@@ -26,6 +28,18 @@ void client::start() {
   roster_.poll();
   if (ttl_ > duration::zero()) keeper_.start();
   for (auto& c : contenders_) c->again(world_.dice.between(0ms, 20ms));
+}
+
+void client::stand_still_until(moment then) noexcept {
+  if (paused_ > world_.time.now()) return;
+  slept_before_ = slept();
+  paused_since_ = world_.time.now();
+  paused_ = then;
+}
+
+duration client::slept() const noexcept {
+  if (drivers.count_suspend) return {};
+  return slept_before_ + (std::min(world_.time.now(), paused_) - paused_since_);
 }
 
 void client::connect(node_index i) {

@@ -26,9 +26,7 @@ class client {
   /// The process is gone: what it sent goes on, and nothing here happens any more.
   void die() noexcept { dead_ = true; }
   /// Not longer than it does already: what waits for its end would come in another order.
-  void stand_still_until(moment then) noexcept {
-    if (paused_ <= world_.time.now()) paused_ = then;
-  }
+  void stand_still_until(moment then) noexcept;
   moment stands_still_until() const noexcept { return paused_; }
   bool is_dead() const noexcept { return dead_; }
   void node_ended(node_index i);
@@ -50,7 +48,7 @@ class client {
   bool up(node_index i) const noexcept { return links_[i].up; }
   std::uint64_t connection(node_index i) const noexcept { return links_[i].number; }
 
-  time_point local() const { return clock_.read(world_.time.now()); }
+  time_point local() const { return clock_.read(world_.time.now()) - slept(); }
   /// Runs `task` then, or when the process goes on.
   template <class Task>
   void post(moment when, Task task);
@@ -76,6 +74,8 @@ class client {
   };
   void connect(node_index i);
   void break_off(node_index i);
+  /// What the clock does not know of.
+  duration slept() const noexcept;
 
   world& world_;
   int place_;
@@ -84,6 +84,8 @@ class client {
   host_clock& clock_;
   bool dead_{};
   moment paused_{};
+  moment paused_since_{};
+  duration slept_before_{};  ///< That pause, unless sleep counts.
   std::vector<link> links_;
   roster roster_;
   keeper keeper_;
@@ -103,7 +105,7 @@ void client::post(moment when, Task task) {
 template <class Task>
 void client::at_local(time_point when, Task task) {
   // A microsecond more, so that a timer never comes early by rounding and is set again.
-  const moment then = clock_.when(when) + std::chrono::microseconds{1};
+  const moment then = clock_.when(when + slept()) + std::chrono::microseconds{1};
   post(std::max(then, world_.time.now() + std::chrono::microseconds{1}), std::move(task));
 }
 

@@ -1,6 +1,7 @@
 #include "sim/redlock/contender.hpp"
 
 #include "sim/redlock/client.hpp"
+#include "sim/redlock/driver_rules.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,6 +24,7 @@ rl::node_vote vote_of(const node::answer& a) {
 struct contender::releasing {
   rl::owed_release machine;
   std::uint64_t value;
+  std::uint64_t number;
   time_point tick{time_point::max()};
   node_set unloaded{};  ///< They get the script together with what they are sent next.
 };
@@ -45,7 +47,8 @@ void contender::stop() {
 void contender::begin() {
   if (stopped_) return;
   world& w = of_.of();
-  value_ = w.fresh();
+  number_ = w.fresh();
+  if (drivers.fresh_value || value_ == 0) value_ = number_;
   began_ = w.judge.begin(lock_);
   settled_ = twice_ = there_ = {};
   ballots_ = now_voting();
@@ -68,6 +71,7 @@ contender::ballots contender::now_voting() const {
 }
 
 void contender::ask_all() {
+  if (of_.held().is_over()) return;
   const scenario& s = of_.of().setup;
   last_sent_ = of_.local();
   if (!of_.of().healed() && of_.of().dice.chance(s.splits)) split();
@@ -102,17 +106,18 @@ void contender::send_acquire(node_index i) {
   a.with = ballots_.with[i];
   of_.ask(
       i, of_.ttl(),
-      [this, a, &w, over = of_.local() + of_.ttl()](world::host& h) {
+      [this, a, &w, number = number_, over = of_.local() + of_.ttl()](world::host& h) {
         if (w.dice.chance(w.setup.forget)) h.server.forget_counter(a.lock);
         const node::answer given =
             w.setup.tokens ? h.server.acquire(a) : h.server.acquire_plain(a.lock, a.value, a.ttl);
         if (given.refused != fault::none || given.number == 0) return given;
-        if (of_.local() < over) w.judge.sets(a.value);
+        if (of_.local() < over) w.judge.sets(number);
         w.granted_by(h);
         return given;
       },
       [this, i, turn = turn_, sent = of_.local()](const node::answer* r, std::uint64_t) {
-        if (r != nullptr && r->time > server_time::zero()) of_.nodes().told_time(i, r->time, sent);
+        const bool tells = r != nullptr && r->time > server_time::zero();
+        if (tells && drivers.time_of_answers) of_.nodes().told_time(i, r->time, sent);
         if (turn_ == turn) acquired(i, r);
       });
 }
@@ -202,6 +207,14 @@ void contender::hold() {
 }
 
 void contender::give_up() {
+  if (drivers.stop_before_release) return end();
+  release(node_set::all(of_.of().nodes()));
+  of_.post(of_.of().time.now() + of_.of().setup.node_timeout, [this, turn = turn_] {
+    if (turn_ == turn && held_) end();
+  });
+}
+
+void contender::end() {
   of_.held().remove(*held_);
   lost();
 }
@@ -246,7 +259,8 @@ oracle::holder contender::as_holder() const {
 void contender::release(node_set to) {
   const scenario& s = of_.of().setup;
   rl::owed_release::config c{of_.ttl(), s.node_timeout, of_.of().fresh()};
-  auto r = std::make_shared<releasing>(releasing{rl::owed_release(c, to, last_sent_), value_});
+  auto r =
+      std::make_shared<releasing>(releasing{rl::owed_release(c, to, last_sent_), value_, number_});
   node_set up;
   rl::for_each(to, [&](node_index i) {
     r->machine.trace_of(
@@ -271,7 +285,7 @@ void contender::follow(const std::shared_ptr<releasing>& r, const rl::owed_relea
   if (s.finished) {
     // A proxy may carry what is behind an acquire to another node.
     const bool is_over = r->machine.result() == rl::owed_release::outcome::released;
-    if (is_over && of_.of().setup.misroutes == duration{}) of_.of().judge.released(r->value);
+    if (is_over && of_.of().setup.misroutes == duration{}) of_.of().judge.released(r->number);
     std::erase(releasing_, r);
   }
   rl::for_each(s.send, [&](node_index i) {

@@ -43,6 +43,8 @@ class contender {
 
   std::uint32_t lock() const noexcept { return lock_; }
   std::uint64_t value() const noexcept { return value_; }
+  /// Of the attempt, as the judge counts.
+  std::uint64_t number() const noexcept { return number_; }
   const core::redlock::attempt& round() const noexcept { return *round_; }
   core::lease& own() noexcept { return *own_; }
   bool holds(const core::redlock::renewal::handle& h) const noexcept { return held_ == h; }
@@ -79,6 +81,7 @@ class contender {
   void follow(step s);
   void hold();
   void give_up();
+  void end();
   void release(node_set to);
   void follow(const std::shared_ptr<releasing>& r, const core::redlock::owed_release::step& s);
   void wake_at(time_point when);
@@ -86,6 +89,7 @@ class contender {
   client& of_;
   std::uint32_t lock_;
   std::uint64_t value_{};
+  std::uint64_t number_{};
   std::uint64_t turn_{};  ///< Timers and answers of an earlier attempt are ignored.
   ballots ballots_{};
   std::optional<core::redlock::attempt> round_{};

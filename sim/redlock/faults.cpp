@@ -1,5 +1,6 @@
 // What a world does to its nodes, its network and its clients.
 #include "sim/redlock/client.hpp"
+#include "sim/redlock/driver_rules.hpp"
 #include "sim/redlock/recovery.hpp"
 #include "sim/redlock/world.hpp"
 
@@ -291,7 +292,7 @@ void world::deny() {
   for (host& h : hosts_) {
     if (h.server.record() && h.server.record()->epoch > 0) admitted.push_back(&h);
   }
-  const std::size_t enough = rl::deny_count(hosts_.size());
+  const std::size_t enough = rl::deny_count(hosts_.size()) - (drivers.deny_enough ? 0U : 1U);
   if (admitted.size() < enough) return;
   for (std::size_t done = 0; done < enough; ++done) {
     std::swap(admitted[done],

@@ -1,6 +1,8 @@
 #include "sim/redlock/keeper.hpp"
 
+#include "core/lease.hpp"
 #include "sim/redlock/client.hpp"
+#include "sim/redlock/driver_rules.hpp"
 
 #include <algorithm>
 
@@ -8,9 +10,34 @@ namespace holdfast::sim::redlock {
 
 namespace rl = core::redlock;
 
-keeper::keeper(client& of) : of_(of), renewal_({of.of().nodes(), of.ttl()}, of.local()) {}
+keeper::keeper(client& of)
+    : of_(of),
+      renewal_({of.of().nodes(), of.ttl()}, of.local()),
+      ends_(of.local() + core::usable(of.ttl())) {}
 
-void keeper::start() { tick_at(renewal_.wake()); }
+void keeper::start() {
+  tick_at(renewal_.wake());
+  if (of_.of().setup.sessions_end) watch_session();
+}
+
+bool keeper::is_over() const {
+  return of_.of().setup.sessions_end && drivers.ask_in_session && of_.local() >= ends_;
+}
+
+/// Only in time: what is over stays so.
+void keeper::lengthen_session() {
+  if (of_.local() < ends_) ends_ = std::max(ends_, renewal_.session_until());
+}
+
+void keeper::watch_session() {
+  of_.at_local(ends_, [this] {
+    if (stopped_) return;
+    if (of_.local() < ends_) return watch_session();
+    if (!is_over()) return;
+    of_.close();
+    of_.post(of_.of().time.now() + of_.ttl(), [this] { of_.of().replace(of_.place()); });
+  });
+}
 
 keeper::handle keeper::add(contender& c) {
   const rl::attempt& a = c.round();
@@ -48,7 +75,7 @@ contender* keeper::of_handle(const handle& h) {
 }
 
 void keeper::send(const rl::renewal::batch& b) {
-  if (stopped_) return;
+  if (stopped_ || is_over()) return;
   std::vector<node::held> locks;
   for (const handle& h : b.locks) {
     contender* c = of_handle(h);
@@ -92,13 +119,15 @@ void keeper::answered(const rl::renewal::batch& b, node_index i, const node::ans
       if (c != nullptr) c->heard(i, a.ours.test(k));
     }
   }
-  follow(renewal_.answered(b.number, i, said, of_.local()));
+  const step s = renewal_.answered(b.number, i, said, of_.local());
+  lengthen_session();
+  follow(s);
 }
 
 void keeper::send(const rl::renewal::repair& r) {
   contender* c = of_handle(r.lock);
   HOLDFAST_ASSERT(c != nullptr);
-  if (!of_.nodes().voters().has(r.node)) {
+  if (is_over() || !of_.nodes().voters().has(r.node)) {
     return of_.post(of_.of().time.now(),
                     [this, r] { follow(renewal_.repaired(r.number, false, of_.local())); });
   }
@@ -111,12 +140,13 @@ void keeper::send(const rl::renewal::repair& r) {
   a.with = of_.nodes().ballot_of(r.node);
   of_.ask(
       r.node, of_.ttl(),
-      [this, a, to = r.at_least.value, over = of_.local() + of_.ttl()](world::host& h) {
+      [this, a, to = r.at_least.value, number = c->number(),
+       over = of_.local() + of_.ttl()](world::host& h) {
         world& w = of_.of();
         const node::answer done = w.setup.tokens ? h.server.repair(a, to)
                                                  : h.server.acquire_plain(a.lock, a.value, a.ttl);
         const bool is_set = done.refused == fault::none && done.number == 1;
-        if (is_set && of_.local() < over) w.judge.sets(a.value);
+        if (is_set && of_.local() < over) w.judge.sets(number);
         return done;
       },
       [this, r](const node::answer* said, std::uint64_t) {
@@ -129,6 +159,7 @@ void keeper::send(const rl::renewal::repair& r) {
 }
 
 void keeper::reopen(node_index i) {
+  if (is_over()) return;
   of_.ask(
       i, of_.of().setup.node_timeout,
       [session = of_.session(), ttl = in_ms(of_.ttl()),

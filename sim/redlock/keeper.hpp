@@ -23,6 +23,8 @@ class keeper {
   handle add(contender& c);
   void granted_late(handle h, node_index i) { renewal_.granted_late(h, i); }
   void remove(handle h) { renewal_.remove(h); }
+  /// No majority has kept the session for so long that it may be denied or gone.
+  bool is_over() const;
 
  private:
   using step = core::redlock::renewal::step;
@@ -31,12 +33,15 @@ class keeper {
   void answered(const core::redlock::renewal::batch& b, node_index i, const node::answer& a);
   void send(const core::redlock::renewal::repair& r);
   void reopen(node_index i);
+  void lengthen_session();
+  void watch_session();
   void judge();
   contender* of_handle(const handle& h);
   void tick_at(time_point when);
 
   client& of_;
   core::redlock::renewal renewal_;
+  time_point ends_;  ///< The session, and what it may ask.
   time_point tick_{time_point::max()};
   bool stopped_{};
 };

@@ -243,7 +243,9 @@ node::answer node::seal(const std::string& nonce, std::uint64_t epoch) {
   // A node that waits is sealed only where that rule is removed from the machines, too.
   if (refused(out, nonce, !active.seal_only_admitted)) return out;
   node_record& r = *data_.record;
-  const bool above = epoch > r.epoch || (!scripts.seal_only_upwards && epoch == r.epoch);
+  // Without seals a rejoin reads floors in the epoch that is there.
+  const bool lifts = scripts.seal_only_upwards && active.seal_others;
+  const bool above = epoch > r.epoch || (!lifts && epoch == r.epoch);
   if (!above || epoch > token_max.value) {
     out.refused = fault::epoch_moved;
     out.number = r.epoch;

@@ -33,7 +33,8 @@ void oracle::granted(const holder& h, const beginning& began, std::size_t others
   of.granted_at = now_();
   if (setup_.exclusive && others_valid > 0) violated(words(h) + ": somebody else holds it");
   const duration refused_for = setup_.ttl - setup_.ttl / core::rho_divisor;
-  if (was_denied(h, [&](moment at) { return began.at > at && now_() < at + refused_for; })) {
+  const auto refuses = [&](moment at) { return setup_.sessions_end || now_() < at + refused_for; };
+  if (was_denied(h, [&](moment at) { return began.at > at && refuses(at); })) {
     violated(words(h) + ": its session was denied before");
   }
   if (!setup_.tokens) return;

@@ -1,6 +1,7 @@
 #include "sim/redlock/roster.hpp"
 
 #include "sim/redlock/client.hpp"
+#include "sim/redlock/driver_rules.hpp"
 
 #include <algorithm>
 
@@ -56,12 +57,17 @@ void roster::look(node_index i, occasion why) {
       [this, i, sent, why](const sight* s, std::uint64_t connection) {
         if (of_.connection(i) != connection || !of_.up(i)) return;
         if (s == nullptr) return why == occasion::needed ? of_.disconnect(i) : void();
-        const std::string fresh = "n" + std::to_string(of_.of().fresh());
         rl::node_facts facts = s->facts;
         facts.asked = sent;
-        serve(admission_.looked_at(i, facts, fresh, of_.local()));
+        serve(admission_.looked_at(i, facts, name_of_loss(i), of_.local()));
         told_time(i, s->at, sent);
       });
+}
+
+std::string roster::name_of_loss(node_index i) {
+  const std::uint64_t fresh = of_.of().fresh();
+  if (drivers.nonce_for_each_loss) return "n" + std::to_string(fresh);
+  return "n" + std::to_string(of_.session()) + "." + std::to_string(i);
 }
 
 /// As the program does while nothing else brings the TIME of a node: it reads all clocks, and one
@@ -205,7 +211,7 @@ void roster::seal(const rl::seal& s) {
 }
 
 void roster::open_where_missing() {
-  if (!of_.of().setup.tokens || of_.ttl() <= duration::zero()) return;
+  if (!of_.of().setup.tokens || of_.ttl() <= duration::zero() || of_.held().is_over()) return;
   rl::for_each(voters() - opened_, [&](node_index i) {
     opened_.add(i);
     of_.ask(

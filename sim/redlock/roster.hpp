@@ -49,6 +49,7 @@ class roster {
   enum class occasion : bool { needed, passing };
   void look(node_index i, occasion why);
   void read_clock(node_index i);
+  std::string name_of_loss(node_index i);
   void serve(const step& s);
   void judge();
   void write(const core::redlock::write& w);

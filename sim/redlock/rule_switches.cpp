@@ -11,6 +11,8 @@ using core::redlock::rules;
 constexpr std::array<bool rules::*, 2> epoch_checks{&rules::raise_checks_epoch,
                                                     &rules::acquire_checks_epoch};
 
+constexpr std::array wait_alone{&rules::wait_before_rejoin};
+
 constexpr rule_switch of_machine(std::string_view name, bool rules::*rule,
                                  std::string_view scenario) {
   return {.name = name, .scenario = scenario, .machine = rule};
@@ -19,6 +21,11 @@ constexpr rule_switch of_machine(std::string_view name, bool rules::*rule,
 constexpr rule_switch of_script(std::string_view name, bool script_rules::*rule,
                                 std::string_view scenario) {
   return {.name = name, .scenario = scenario, .script = rule};
+}
+
+constexpr rule_switch of_driver(std::string_view name, bool driver_rules::*rule,
+                                std::string_view scenario) {
+  return {.name = name, .scenario = scenario, .driver = rule};
 }
 
 constexpr std::array switches{
@@ -40,6 +47,11 @@ constexpr std::array switches{
                 .scenario = "late_after_loss",
                 .machine = &rules::wait_then_seal,
                 .also = epoch_checks},
+    of_machine("ask_only_seen", &rules::ask_only_seen, "gone"),
+    rule_switch{.name = "seal_others",
+                .scenario = "late_after_loss",
+                .machine = &rules::seal_others,
+                .also = wait_alone},
     of_machine("seal_enough_others", &rules::seal_enough_others, "outages"),
     of_machine("seal_only_admitted", &rules::seal_only_admitted, "outages"),
     of_machine("rejoin_restarted_first", &rules::rejoin_restarted_first, "older"),
@@ -49,6 +61,9 @@ constexpr std::array switches{
     rule_switch{.name = "extend_only_in_time",
                 .scenario = "slow",
                 .lease = &core::rules::extend_only_in_time},
+    of_machine("prove_own_attempt", &rules::prove_own_attempt, "slow"),
+    rule_switch{
+        .name = "subtract_drift", .scenario = "drift", .lease = &core::rules::subtract_drift},
     of_machine("drop_lost_nodes", &rules::drop_lost_nodes, "gaps"),
     of_machine("per_node_deadlines", &rules::per_node_deadlines, "slow"),
     of_machine("repair_with_majority", &rules::repair_with_majority, "gaps"),
@@ -79,6 +94,13 @@ constexpr std::array switches{
     of_script("seal_only_upwards", &script_rules::seal_only_upwards, "unsealed"),
     of_script("refuse_denied", &script_rules::refuse_denied, "denials"),
     of_script("deny_lasts", &script_rules::deny_lasts, "denials"),
+    of_driver("fresh_value", &driver_rules::fresh_value, "scripts"),
+    of_driver("stop_before_release", &driver_rules::stop_before_release, "calm"),
+    of_driver("deny_enough", &driver_rules::deny_enough, "denials"),
+    of_driver("ask_in_session", &driver_rules::ask_in_session, "sessions"),
+    of_driver("count_suspend", &driver_rules::count_suspend, "slow"),
+    of_driver("nonce_for_each_loss", &driver_rules::nonce_for_each_loss, "amnesia"),
+    of_driver("time_of_answers", &driver_rules::time_of_answers, "clocks"),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "core/redlock/rules.hpp"
 #include "core/rules.hpp"
+#include "sim/redlock/driver_rules.hpp"
 #include "sim/redlock/script_rules.hpp"
 
 #include <span>
@@ -20,6 +21,7 @@ struct rule_switch {
   std::string_view scenario;
   bool core::redlock::rules::*machine{};
   bool script_rules::*script{};
+  bool driver_rules::*driver{};
   bool core::rules::*lease{};  ///< It is one of every engine's leases.
   std::span<bool core::redlock::rules::*const> also{};
   seen by{seen::broken};
@@ -37,6 +39,7 @@ class without_rule {
     if (w == what::only_besides) return;
     if (r.machine != nullptr) core::redlock::active.*r.machine = false;
     if (r.script != nullptr) scripts.*r.script = false;
+    if (r.driver != nullptr) drivers.*r.driver = false;
     if (r.lease != nullptr) core::active.*r.lease = false;
   }
   without_rule(const without_rule&) = delete;
@@ -45,6 +48,7 @@ class without_rule {
     core::active = {};
     core::redlock::active = {};
     scripts = {};
+    drivers = {};
   }
 };
 

@@ -41,15 +41,18 @@ INSTANTIATE_TEST_SUITE_P(removed, redlock_rule,
                          testing::ValuesIn(rule_switches().begin(), rule_switches().end()),
                          [](const auto& p) { return std::string(p.param.name); });
 
-TEST(redlock_rules, of_the_machines_have_a_switch_each) {
+TEST(redlock_rules, have_a_switch_each) {
   std::size_t machines = 0;
   std::size_t of_scripts = 0;
+  std::size_t of_drivers = 0;
   for (const rule_switch& r : rule_switches()) {
     machines += r.machine != nullptr ? 1U : 0U;
     of_scripts += r.script != nullptr ? 1U : 0U;
+    of_drivers += r.driver != nullptr ? 1U : 0U;
   }
   EXPECT_EQ(machines, sizeof(core::redlock::rules) / sizeof(bool));
   EXPECT_EQ(of_scripts, sizeof(script_rules) / sizeof(bool));
+  EXPECT_EQ(of_drivers, sizeof(driver_rules) / sizeof(bool));
 }
 
 }  // namespace

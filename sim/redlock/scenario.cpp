@@ -56,6 +56,19 @@ void add_network_faults(std::vector<scenario>& all) {
                  .denials = 300ms});
 }
 
+/// For so long that clocks within rho of each other come apart by more than a message takes.
+void add_drift(std::vector<scenario>& all) {
+  all.push_back({.name = "drift",
+                 .about = "long leases of holders that stand still",
+                 .grants_least = 300,
+                 .locks = 1,
+                 .ttl = 2s,
+                 .length = 30s,
+                 .hold_least = 1s,
+                 .hold_most = 8s,
+                 .pauses = 500ms});
+}
+
 void add_deaths(std::vector<scenario>& all) {
   all.push_back({.name = "deaths",
                  .about = "holders that die, and nothing else",
@@ -155,6 +168,15 @@ void add_losses_and_more(std::vector<scenario>& all) {
                  .cuts = 300ms,
                  .pauses = 500ms,
                  .denials = 200ms});
+  all.push_back({.name = "sessions",
+                 .about = "the same, and sessions that end when no majority keeps them",
+                 .grants_least = 700,
+                 .hold_most = 2s,
+                 .losses = 400ms,
+                 .cuts = 300ms,
+                 .pauses = 500ms,
+                 .denials = 200ms,
+                 .sessions_end = true});
   all.push_back({.name = "scripts_lost",
                  .about = "nodes that forget their scripts, or their state with them",
                  .grants_least = 1900,
@@ -429,6 +451,7 @@ void add_beyond_exclusion(std::vector<scenario>& all) {
 std::vector<scenario> all_scenarios() {
   std::vector<scenario> all;
   add_network_faults(all);
+  add_drift(all);
   add_deaths(all);
   add_losses(all);
   add_losses_and_more(all);

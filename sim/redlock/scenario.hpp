@@ -68,6 +68,9 @@ struct scenario {
   /// A majority of nodes or all have older states again, until an operator runs `recover`.
   duration disasters{};
   duration clocks_apart{std::chrono::seconds{1000}};  ///< The nodes' wall clocks, at first.
+  /// A session that no majority keeps any more is over, and its process begins another one: what
+  /// denies it denies it for good.
+  bool sessions_end{};
   bool gone{};  ///< When all else is healed, so many nodes are gone for good as may be.
 
   /// False where the faults go beyond what exclusion is promised for, as with evictions: then only

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/rules.hpp"
+
 #include <holdfast/clock.hpp>
 
 #include <algorithm>
@@ -19,7 +21,9 @@ inline constexpr duration ttl_max = std::chrono::hours{1};
 inline constexpr duration ttl_default = std::chrono::seconds{30};
 
 /// What a holder may use of a ttl, counted from the moment its attempt was sent.
-constexpr duration usable(duration ttl) noexcept { return ttl - ttl / rho_divisor - margin; }
+inline duration usable(duration ttl) noexcept {
+  return active.subtract_drift ? ttl - ttl / rho_divisor - margin : ttl;
+}
 
 /// How long a successor must have seen one unchanged version, counted from what it received.
 constexpr duration takeover_after(duration ttl) noexcept {

@@ -10,6 +10,7 @@ namespace holdfast::core {
 struct rules {
   bool count_from_send = true;        ///< A lease counts from sending, not from the reply.
   bool prove_own_attempt = true;      ///< An earlier write that is found proves only its own send.
+  bool subtract_drift = true;         ///< A holder uses less of a ttl than a successor waits.
   bool extend_only_in_time = true;    ///< A passed deadline is never extended.
   bool compare_on_take = true;        ///< Takeover deletes only the version that was seen.
   bool wait_full_ttl = true;          ///< Takeover waits ttl * (1 + rho) + margin.

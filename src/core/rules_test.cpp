@@ -64,6 +64,8 @@ bool an_old_write_does_not_prove_a_new_attempt() {
   return own.until() == t0 + 10s + usable(30s);
 }
 
+bool a_holder_stops_before_its_ttl_is_over() { return usable(30s) < 30s; }
+
 bool a_passed_deadline_stays_passed() {
   lease own(t0);
   return !own.extend(t0 + 5s, t0 + 1s);
@@ -150,6 +152,7 @@ std::ostream& operator<<(std::ostream& out, const guarded& g) { return out << g.
 constexpr guarded all[] = {
     {"count_from_send", &rules::count_from_send, a_slow_answer_does_not_lengthen_the_lease},
     {"prove_own_attempt", &rules::prove_own_attempt, an_old_write_does_not_prove_a_new_attempt},
+    {"subtract_drift", &rules::subtract_drift, a_holder_stops_before_its_ttl_is_over},
     {"extend_only_in_time", &rules::extend_only_in_time, a_passed_deadline_stays_passed},
     {"compare_on_take", &rules::compare_on_take, a_beat_saves_a_session_from_takeover},
     {"wait_full_ttl", &rules::wait_full_ttl, nobody_is_due_before_its_ttl},

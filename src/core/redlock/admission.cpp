@@ -352,7 +352,7 @@ admission::step admission::finish(step s, time_point now) {
   go_on(s, now);
   settle_epoch(now);
   note_absence(s, now);
-  served_ = served_ || voters().size() >= majority(config_.nodes);
+  served_ = served_ || of_one_epoch().size() >= majority(config_.nodes);
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     if (n.join && !n.under_way.adopting && n.wait.alone_at != time_point::max()) {
@@ -389,6 +389,15 @@ void admission::note_absence(step& s, time_point now) {
 }
 
 node_set admission::voters() const noexcept {
+  if (active.ask_only_seen) return of_one_epoch();
+  node_set s;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    if (has_state(nodes_[i].is)) s.add(i);
+  }
+  return s;
+}
+
+node_set admission::of_one_epoch() const noexcept {
   node_set s;
   for (node_index i = 0; i < config_.nodes; ++i) {
     const node_state& n = nodes_[i];

@@ -249,6 +249,7 @@ class admission {
   void take(node_index i, const rejoin::step& from, step& s, time_point now);
   void leave(node_index i);
   void stop_join(node_index i);
+  node_set of_one_epoch() const noexcept;
   bool intact(node_index i) const noexcept;
   bool has_restarted(node_index i) const noexcept;
   bool only_stepped(node_index i) const noexcept;

@@ -193,11 +193,12 @@ bool admission::may_meet() const noexcept {
     if (has_state(nodes_[i].is)) ++all;
     lags = lags || (nodes_[i].is == standing::lagging && missing_others(i) > 0);
   }
-  return lags && all >= enough && voters().size() < enough;
+  return lags && all >= enough && of_one_epoch().size() < enough;
 }
 
 bool admission::is_catching_up(node_index i) const noexcept {
-  if (nodes_[i].is != standing::lagging || voters().size() >= majority(config_.nodes)) return false;
+  const bool agree = of_one_epoch().size() >= majority(config_.nodes);
+  if (nodes_[i].is != standing::lagging || agree) return false;
   return missing_others(i) == 0 || may_meet();
 }
 

@@ -55,7 +55,7 @@ rejoin::step rejoin::begin(const std::vector<other>& others, time_point now) {
   ++round_;
   deadline_ = now + config_.timeout;
   give_up_ = now + seal_limit(config_.timeout);
-  epoch_ = highest_ + 1;
+  epoch_ = active.seal_others ? highest_ + 1 : highest_;
   floor_ = config_.seen.floor;
   asked_ = answered_ = sealed_ = {};
   overtaken_ = 0;

@@ -228,7 +228,8 @@ renewal::step renewal::answered(std::uint64_t number, node_index i, const answer
 }
 
 void renewal::extended(sent_batch& b, node_index i, const answer& a, time_point now, step& s) {
-  const time_point until = (active.count_from_send ? b.at : now) + usable(config_.ttl);
+  const auto& proven = active.prove_own_attempt ? b : groups_[group_of(b.number)].sent.back();
+  const time_point until = (active.count_from_send ? proven.at : now) + usable(config_.ttl);
   session_until_[i] = std::max(session_until_[i], until);
   const std::size_t enough = majority(config_.nodes);
   bool all = b.answered.size() >= enough;

@@ -21,11 +21,14 @@ struct rules {
   bool wait_by_seen_later = true;   ///< ... also of those that are seen until it is sealed for.
   bool rejoin_with_longest = true;  ///< Its new record allows as much: a longer max_ttl stays.
   bool wait_then_seal = true;       ///< Floors are read after the wait, not before.
+  bool ask_only_seen = true;        ///< Only nodes vote that were read in the attempt's epoch.
+  bool seal_others = true;          ///< A rejoin begins an epoch, not only reads the floors.
   bool seal_enough_others = true;   ///< At least floor((N - 1) / 2) + 1 others are sealed.
   bool seal_only_admitted = true;   ///< A node that itself lost state is not sealed.
   bool rejoin_restarted_first = true;  ///< Nor, for one that did, who may have an older file.
   bool fresh_epoch = true;  ///< init and recover begin one that no counter in an older file has.
   bool late_grant_from_attempt = true;  ///< A late grant counts from the attempt that it answers.
+  bool prove_own_attempt = true;        ///< The answer to an extension proves no later one.
   bool renew_by_compare = true;         ///< An extension never re-creates a key.
   bool drop_lost_nodes = true;          ///< A node that lost the key or session stops counting.
   bool per_node_deadlines = true;       ///< Key and session hold on the same majority of nodes.

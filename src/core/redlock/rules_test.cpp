@@ -182,6 +182,21 @@ bool a_rejoin_writes_the_longest_of_all_records() {
   return writes.at(0).record.max_ttl == 600s;
 }
 
+bool who_rejoins_begins_an_epoch() {
+  rejoin r(lost(t0));
+  return r.tick({{1, "a", 4}, {2, "b", 4}, {3, "c", 4}}, t0).seals.at(0).epoch == 5;
+}
+
+bool a_node_in_another_epoch_does_not_vote() {
+  admission a = of_three();
+  for (node_index i = 0; i < 3; ++i) {
+    node_facts f = facts(i);
+    f.record->epoch += i / 2;
+    a.looked_at(i, f, "x", t0);
+  }
+  return !a.voters().has(2);
+}
+
 bool a_node_that_lost_state_is_not_sealed() {
   admission a = of_three();
   for (node_index i = 0; i < 2; ++i) {
@@ -312,6 +327,13 @@ bool a_node_that_lost_the_key_stops_counting() {
   return !x.r.nodes_of(x.h).has(0);
 }
 
+bool an_answer_proves_no_later_extension() {
+  one_lock x;
+  x.r.tick(t0 + 15s);
+  for (const node_index i : {0, 1}) x.r.answered(x.number, i, ours(true), t0 + 15s);
+  return x.own.until() == t0 + 10s + usable(30s);
+}
+
 bool session_and_key_count_on_the_same_nodes() {
   one_lock x(node_set::only(1) | node_set::only(2));
   x.r.answered(x.number, 0, ours(false), t0 + 10s);
@@ -383,11 +405,14 @@ constexpr guarded all[] = {
     {"rejoin_with_longest", &rules::rejoin_with_longest,
      a_rejoin_writes_the_longest_of_all_records},
     {"wait_then_seal", &rules::wait_then_seal, floors_are_read_after_the_wait},
+    {"ask_only_seen", &rules::ask_only_seen, a_node_in_another_epoch_does_not_vote},
+    {"seal_others", &rules::seal_others, who_rejoins_begins_an_epoch},
     {"seal_enough_others", &rules::seal_enough_others, one_other_is_too_few_to_learn_from},
     {"seal_only_admitted", &rules::seal_only_admitted, a_node_that_lost_state_is_not_sealed},
     {"rejoin_restarted_first", &rules::rejoin_restarted_first,
      a_node_that_restarted_is_not_sealed_for_a_lost_one},
     {"fresh_epoch", &rules::fresh_epoch, recover_begins_an_epoch_of_its_own},
+    {"prove_own_attempt", &rules::prove_own_attempt, an_answer_proves_no_later_extension},
     {"drop_lost_nodes", &rules::drop_lost_nodes, a_node_that_lost_the_key_stops_counting},
     {"per_node_deadlines", &rules::per_node_deadlines, session_and_key_count_on_the_same_nodes},
     {"repair_with_majority", &rules::repair_with_majority, no_repair_before_a_majority_confirmed},
