@@ -1,7 +1,5 @@
 #include "sim/redlock/client.hpp"
 
-#include "sim/redlock/driver_rules.hpp"
-
 #include <algorithm>
 
 namespace holdfast::sim::redlock {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sim/redlock/contender.hpp"
+#include "sim/redlock/driver_rules.hpp"
 #include "sim/redlock/keeper.hpp"
 #include "sim/redlock/roster.hpp"
 #include "sim/redlock/world.hpp"
@@ -136,11 +137,12 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
   world_.time.at(l.last_arrival, [this, i, q, number, life = l.life, silent = l.breaks] {
     link& back = links_[i];
     world::host& h = world_.at(back.number == number ? back.leads_to : i);
-    if (h.gone || (back.leads_to == i && h.life != life)) return;
+    const bool died = back.leads_to == i && h.life != life && drivers.connection_dies;
+    if (h.gone || died) return;
     h.server.set_time(world_.wall_of(h));
     const milliseconds before = h.server.longest();
     q->got = q->script(h);
-    world_.judge.keeps(before, h.server.longest(), ttl_);
+    world_.judge.keeps(before, h.server.longest(), world_.setup.overlong > 0 ? 4 * ttl_ : ttl_);
     if (silent || back.number != number) return;
     const moment answers =
         std::max({back.cut_until, world_.at(i).unreachable_until, world_.time.now()});

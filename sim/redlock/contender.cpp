@@ -74,8 +74,10 @@ void contender::ask_all() {
   if (of_.held().is_over()) return;
   const scenario& s = of_.of().setup;
   last_sent_ = of_.local();
+  const bool overlong = !of_.of().healed() && of_.of().dice.chance(s.overlong);
+  ttl_ = overlong ? 4 * of_.ttl() : of_.ttl();
   if (!of_.of().healed() && of_.of().dice.chance(s.splits)) split();
-  round_.emplace(rl::attempt::config{of_.of().nodes(), of_.ttl(), s.node_timeout, s.tokens},
+  round_.emplace(rl::attempt::config{of_.of().nodes(), ttl_, s.node_timeout, s.tokens},
                  ballots_.voters, last_sent_);
   rl::for_each(ballots_.voters, [&](node_index i) { send_acquire(i); });
   follow(round_->start(of_.local()));
@@ -102,11 +104,11 @@ void contender::send_acquire(node_index i) {
   a.lock = lock_;
   a.session = of_.session();
   a.value = value_;
-  a.ttl = in_ms(of_.ttl());
+  a.ttl = in_ms(ttl_);
   a.with = ballots_.with[i];
   of_.ask(
       i, of_.ttl(),
-      [this, a, &w, number = number_, over = of_.local() + of_.ttl()](world::host& h) {
+      [this, a, &w, number = number_, over = of_.local() + ttl_](world::host& h) {
         if (w.dice.chance(w.setup.forget)) h.server.forget_counter(a.lock);
         const node::answer given =
             w.setup.tokens ? h.server.acquire(a) : h.server.acquire_plain(a.lock, a.value, a.ttl);
@@ -238,7 +240,7 @@ void contender::sent_again() { last_sent_ = of_.local(); }
 void contender::repair_sent(node_index i) {
   if (!settled_.has(i) && carried_[i] != of_.connection(i)) {
     twice_.add(i);
-    late_until_ = last_sent_ + of_.ttl();
+    late_until_ = last_sent_ + ttl_;
   }
   settled_.remove(i);
   carried_[i] = of_.connection(i);
@@ -253,12 +255,12 @@ void contender::note_time() {
 
 oracle::holder contender::as_holder() const {
   return {of_.place(), of_.session(), lock_,     round_->chosen().value, began_.at, granted_at_,
-          of_.ttl(),   there_.size(), seen_over_};
+          ttl_,        there_.size(), seen_over_};
 }
 
 void contender::release(node_set to) {
   const scenario& s = of_.of().setup;
-  rl::owed_release::config c{of_.ttl(), s.node_timeout, of_.of().fresh()};
+  rl::owed_release::config c{ttl_, s.node_timeout, of_.of().fresh()};
   auto r =
       std::make_shared<releasing>(releasing{rl::owed_release(c, to, last_sent_), value_, number_});
   node_set up;

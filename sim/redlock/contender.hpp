@@ -90,6 +90,7 @@ class contender {
   std::uint32_t lock_;
   std::uint64_t value_{};
   std::uint64_t number_{};
+  duration ttl_{};        ///< What this attempt asks for.
   std::uint64_t turn_{};  ///< Timers and answers of an earlier attempt are ignored.
   ballots ballots_{};
   std::optional<core::redlock::attempt> round_{};

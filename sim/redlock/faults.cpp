@@ -36,6 +36,7 @@ void world::start_faults() {
   after(setup.outages, &world::outage);
   after(setup.cuts, &world::cut);
   after(setup.misroutes, &world::misroute);
+  after(setup.damages, &world::damage);
   after(setup.evictions, &world::evict);
   after(setup.pauses, &world::pause);
   after(setup.crashes, &world::crash);
@@ -269,6 +270,17 @@ void world::misroute() {
   c->carry_to(i, any_node());
   events.note(time.now(), "misrouted: client, node", c->place(), i);
   c->post(time.now() + dice.between(setup.ttl / 4, 4 * setup.ttl), [c, i] { c->disconnect(i); });
+}
+
+void world::damage() {
+  const rl::node_index i = any_node();
+  host& h = at(i);
+  if (!h.server.record() || !may_lose(h, false)) return;
+  h.server.damage(dice.chance(500'000));
+  note_record(h);
+  events.note(time.now(), "damaged", i);
+  h.lost = true;
+  ++h.suffered;
 }
 
 void world::evict() {

@@ -65,6 +65,7 @@ bool node::refused_session(answer& a, session_index session) const {
 
 bool node::refused_ttl(answer& a, milliseconds ttl) const {
   const milliseconds most = in_ms(data_.record->max_ttl);
+  if (!scripts.refuse_longer_ttl) return false;
   if (ttl >= milliseconds{1} && ttl <= most) return false;
   a.refused = fault::ttl_too_long;
   a.number = static_cast<std::uint64_t>(most.count());
@@ -284,6 +285,10 @@ node::answer node::look() const {
   out.time = wall_;
   out.number = data_.record ? 1 : 0;
   return out;
+}
+
+void node::damage(bool floor) {
+  (floor ? data_.record->floor : data_.record->epoch) = token_max.value;
 }
 
 void node::remove(lock_index lock) {

@@ -104,6 +104,8 @@ class node {
   /// FLUSHALL, DEL and eviction.
   void flush() { data_ = {}; }
   void remove(lock_index lock);
+  /// Its floor, or else its epoch, is the largest number that there is.
+  void damage(bool floor);
   void forget_counter(lock_index lock);
 
   /// What the lock has now; zero when it is free.

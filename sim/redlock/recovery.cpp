@@ -2,6 +2,7 @@
 
 #include "core/redlock/founding.hpp"
 #include "sim/redlock/client.hpp"
+#include "sim/redlock/driver_rules.hpp"
 
 #include <algorithm>
 
@@ -106,6 +107,7 @@ void recovery::write() {
 /// Whoever takes their place begins with what every node allows.
 void recovery::stop_holders() {
   allowed_ = wanted_;
+  if (!drivers.stop_before_lowering) return;
   for (int place = 0; place < world_.setup.clients; ++place) world_.replace(place);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::sim::redlock {
 
@@ -32,11 +33,12 @@ struct scenario {
 
   int far{};  ///< So many nodes never answer within a node timeout, also when all is healed.
 
-  int slow{};    ///< The way takes up to a ttl.
-  int reset{};   ///< The connection breaks; what was sent may still be read, late.
-  int hits{};    ///< Of grants: the node loses its state just after.
-  int splits{};  ///< Of attempts: one node is reached at once, most late, the others long after.
-  int stale{};   ///< Of attempts: who votes was read up to a ttl before they are sent.
+  int slow{};      ///< The way takes up to a ttl.
+  int reset{};     ///< The connection breaks; what was sent may still be read, late.
+  int hits{};      ///< Of grants: the node loses its state just after.
+  int splits{};    ///< Of attempts: one node is reached at once, most late, the others long after.
+  int stale{};     ///< Of attempts: who votes was read up to a ttl before they are sent.
+  int overlong{};  ///< Of attempts: they ask for four times the ttl that the records allow.
   int late_raises{};  ///< Of raises: they are sent up to a node timeout after they are wanted.
   int joined{};   ///< Of losses: when the wait is over another, durable node has an older state.
   int unseals{};  ///< Of rejoins: another node then has what it had before it was sealed for it.
@@ -60,6 +62,7 @@ struct scenario {
   duration cuts{};  ///< One client does not reach one node, up to so many ttls:
   int cut_most_in_ttls{2};
   duration misroutes{};  ///< A proxy carries a connection to another node, up to a ttl.
+  duration damages{};    ///< A node's floor or epoch is one that nobody gives.
   duration evictions{};  ///< A lock's key disappears from one node.
   duration pauses{};     ///< A client stands still for up to two ttls.
   duration crashes{};    ///< A client dies and another process takes its place.
@@ -86,6 +89,8 @@ struct scenario {
 };
 
 std::span<const scenario> scenarios();
+/// Where only tokens and records are judged; of those, the last.
+void add_beyond_exclusion(std::vector<scenario>& all);
 std::optional<scenario> find_scenario(std::string_view name);
 
 }  // namespace holdfast::sim::redlock

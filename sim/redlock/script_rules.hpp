@@ -16,6 +16,7 @@ struct script_rules {
   bool write_keeps_floor = true;  ///< ... and the larger of both floors stays.
   bool seal_only_upwards = true;  ///< An equal or higher epoch refuses the seal.
   bool refuse_denied = true;      ///< A denied session is neither granted nor extended.
+  bool refuse_longer_ttl = true;  ///< No key lives for longer than the record's max_ttl.
   bool deny_lasts = true;         ///< A denial outlives every lock that was granted before it.
 };
 

@@ -154,6 +154,7 @@ class world {
   void outage_of(core::redlock::node_index i);
   void cut();
   void misroute();
+  void damage();
   void evict();
   void pause();
   void crash();

@@ -73,7 +73,8 @@ constexpr removal removals[] = {{"compare_nonce", &rules::compare_nonce},
                                 {"write_by_compare", &rules::write_by_compare},
                                 {"write_keeps_floor", &rules::write_keeps_floor},
                                 {"seal_only_upwards", &rules::seal_only_upwards},
-                                {"refuse_denied", &rules::refuse_denied}};
+                                {"refuse_denied", &rules::refuse_denied},
+                                {"refuse_longer_ttl", &rules::refuse_longer_ttl}};
 
 INSTANTIATE_TEST_SUITE_P(each, redlock_differential_without, testing::ValuesIn(removals),
                          [](const auto& p) { return std::string(p.param.name); });

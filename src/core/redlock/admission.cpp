@@ -288,7 +288,8 @@ admission::step admission::on_time(node_index i, server_time at, time_point sent
 admission::step admission::sealed(const seal& asked, const seal_reply& r, time_point now) {
   step s;
   node_state& from = nodes_.at(asked.node);
-  const bool same = from.facts.record && from.facts.record->nonce == asked.nonce;
+  const auto& record = from.facts.record;
+  const bool same = record && (record->nonce == asked.nonce || !active.seal_of_its_life);
   if (asked.target == asked.node) meeting_.remove(asked.node);
   // A look that was answered meanwhile may have seen a later one.
   if (same && r.what == seal_reply::result::sealed) {

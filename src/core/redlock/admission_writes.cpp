@@ -28,7 +28,8 @@ std::uint64_t admission::kept_epoch_of(node_index i) const {
   const node_facts& f = nodes_[i].facts;
   if (!f.record || !is_believable(*f.record)) return 0;
   const bool same = is_same_life(f.record->run_id, f.run_id);
-  if (!same && !(f.record->durable && f.durable)) return 0;
+  const bool may_lack = !same && !(f.record->durable && f.durable);
+  if (may_lack && active.loss_beside_step) return 0;
   return std::max(f.record->epoch, f.record->kept_epoch);
 }
 

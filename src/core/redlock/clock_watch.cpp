@@ -20,8 +20,10 @@ clock_watch::verdict clock_watch::sample(server_time at, time_point sent,
     begin(r);
     return fast ? verdict::stepped_forward : verdict::stepped_back;
   }
-  ahead_ = std::min(ahead_, if_fast(at, sent));
-  behind_ = std::max(behind_, if_slow(at, received));
+  if (active.step_since_last_look) {
+    ahead_ = std::min(ahead_, if_fast(at, sent));
+    behind_ = std::max(behind_, if_slow(at, received));
+  }
   asked_ = sent;
   return verdict::steady;
 }

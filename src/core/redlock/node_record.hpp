@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/redlock/rules.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/token.hpp>
 
@@ -37,6 +39,7 @@ struct node_record {
 
 /// Its floor and epochs were given by somebody, and are no damage.
 inline bool is_believable(const node_record& r) noexcept {
+  if (!active.damage_is_loss) return true;
   return r.floor <= believable && r.epoch <= believable && r.kept_epoch <= believable;
 }
 

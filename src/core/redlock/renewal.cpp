@@ -356,6 +356,7 @@ node_set renewal::nodes_of(handle h) const {
 }
 
 time_point renewal::session_until() const {
+  if (!active.session_by_majority) return *std::ranges::max_element(session_until_);
   return majority_deadline(std::span(session_until_).first(config_.nodes));
 }
 

@@ -37,8 +37,13 @@ struct rules {
   bool settle_after_repair = true;      ///< ... "deleted" only when no acquire can come after it.
   bool count_servers_once = true;       ///< A server that grants as one node is no other node.
   bool step_like_restart = true;        ///< A node whose clock stepped is put out like a restart.
-  bool record_is_no_step = true;        ///< The record that another wrote is no step of the clock.
-  bool answer_of_its_write = true;      ///< An answer says nothing of the write that followed it.
+  bool step_since_last_look = true;     ///< ... also one that is small beside all that was watched.
+  bool loss_beside_step = true;      ///< Who stepped and may have lost writes has lost its state.
+  bool damage_is_loss = true;        ///< So has a node with a floor or an epoch that nobody gives.
+  bool session_by_majority = true;   ///< A session is kept as long as a majority has said.
+  bool seal_of_its_life = true;      ///< The answer to a seal is of the life that was sealed.
+  bool record_is_no_step = true;     ///< The record that another wrote is no step of the clock.
+  bool answer_of_its_write = true;   ///< An answer says nothing of the write that followed it.
   bool vote_after_note = true;       ///< tokens off: no process votes that the notes do not have.
   bool lost_notes_stay_lost = true;  ///< A note that was lost says less when it is added again.
   bool look_for_recover = true;      ///< What only an operator brings back is looked at meanwhile.
