@@ -12,6 +12,7 @@ import layers
 import limits
 import programs
 import snippets
+import switches
 from functions import functions
 from source import Source, code_of, read_tree
 
@@ -274,6 +275,45 @@ class Snippets(unittest.TestCase):
         self.assertEqual(self.broken(self.QUOTE.replace("a.cpp", "b.cpp")), ["snippet"])
         self.assertEqual(self.broken("```cpp\ngo();\n```\n"), ["snippet"])
         self.assertEqual(self.broken("```sh\ngo\n```\n"), [])
+
+
+class Switches(unittest.TestCase):
+    SESSIONS = 'x{{ {"wait", &core::rules::wait, "calm"}, }};\n'
+    REDLOCK = (
+        'x{of_machine("seal", &rules::seal, "slow"),\n'
+        'rule_switch{.name = "drift",\n  .scenario = "long"}};\n'
+    )
+    ROWS = (
+        "| wait | calm | 1 | 1,074 | y |\n"
+        "| seal | slow | 2 | 9 | y |\n"
+        "| drift | long | 3 | 4 | y |\n"
+    )
+    TABLES = (
+        "| rule | model | switch | tests |\n|---|---|---|---|\n"
+        "| a | `M` | `seal` | `x.y` |\n| b | - | `drift` | - |\n| c | - | - | - |\n\n"
+        "| rule | switch | test |\n|---|---|---|\n| d | `wait` | `x.z` |\n"
+    )
+
+    def broken(self, rows, tables):
+        files = (
+            ("sim/rule_switches.cpp", self.SESSIONS),
+            ("sim/redlock/rule_switches.cpp", self.REDLOCK),
+            ("docs/simulator.md", rows),
+            ("docs/safety.md", tables),
+        )
+        return [fault.text for fault in switches.check([Source(*file) for file in files])]
+
+    def test_tables_that_name_every_switch_pass(self):
+        self.assertEqual(self.broken(self.ROWS, self.TABLES), [])
+
+    def test_each_switch_has_a_row_and_each_row_a_switch(self):
+        self.assertEqual(len(self.broken(self.ROWS.replace("| seal", "| heal"), self.TABLES)), 2)
+        self.assertEqual(len(self.broken(self.ROWS.replace("slow", "calm"), self.TABLES)), 2)
+
+    def test_each_switch_is_that_of_a_rule(self):
+        self.assertEqual(len(self.broken(self.ROWS, self.TABLES.replace("`drift`", "-"))), 1)
+        unknown = self.TABLES.replace("| c | - | -", "| c | - | `no`")
+        self.assertEqual(len(self.broken(self.ROWS, unknown)), 1)
 
 
 class Programs(unittest.TestCase):

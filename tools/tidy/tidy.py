@@ -18,6 +18,7 @@ import layers
 import limits
 import programs
 import snippets
+import switches
 from source import read_tree
 
 
@@ -38,6 +39,7 @@ def check_sources(sources):
     yield from descriptors.check(sources)
     yield from contracts.check(sources)
     yield from snippets.check(sources)
+    yield from switches.check(sources)
 
 
 def main(arguments):
