@@ -149,7 +149,7 @@ void add_losses(std::vector<scenario>& all) {
 void add_numbers(std::vector<scenario>& all) {
   all.push_back({.name = "overlong",
                  .about = "clients that ask for more than max_ttl, and nodes that lose their state",
-                 .grants_least = 300,
+                 .grants_least = 750,
                  .hold_most = 1s,
                  .overlong = 100'000,
                  .losses = 300ms,
@@ -157,7 +157,7 @@ void add_numbers(std::vector<scenario>& all) {
                  .pauses = 500ms});
   all.push_back({.name = "damaged",
                  .about = "nodes whose floor or epoch is one that nobody gives",
-                 .grants_least = 300,
+                 .grants_least = 1150,
                  .hold_most = 600ms,
                  .reset = 10'000,
                  .forget = 20'000,
