@@ -56,7 +56,8 @@ HOLDFAST_EXPORT const char* name_of(replacing step) noexcept;
 /// How to replace a holder.
 struct replace_options {
   /// Who replaces it. Kept with the denied session's record for as long as that exists: a holder
-  /// that beats meanwhile reads it, others find their record gone. At most 256 bytes, like `why`.
+  /// that beats meanwhile reads it, others find their record gone. At most 256 bytes,
+  /// without control characters, like `why`.
   std::string by{};
   std::string why{};  ///< The reason, kept likewise.
   /// How long to wait, for each lock, until writes with older tokens end.

@@ -121,10 +121,12 @@ class HOLDFAST_EXPORT store {
 
   /// Denies a session: from now on its heartbeats are refused, and its locks end when its ttl has
   /// run out for everybody. Nothing is deleted by force, so a holder that still runs stops first.
-  /// Denying twice changes nothing.
+  /// Denying twice changes nothing. On Redlock the record stays for the store's max_ttl, also when
+  /// the session is closed: it is still listed then.
   ///
   /// Errors:
-  /// - `invalid_argument`: no such session, or `by` or `why` over 256 bytes.
+  /// - `invalid_argument`: no such session, or `by` or `why` over 256 bytes or with control
+  ///   characters.
   /// - `unavailable`: the store does not answer.
   /// - `outcome_unknown`: no answer came, or on Redlock too few; it may be denied now. Repeat it.
   /// - `damaged`: the record of the session, or the store's.

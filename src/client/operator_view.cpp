@@ -3,6 +3,7 @@
 #include "client/await.hpp"
 #include "client/failure.hpp"
 #include "client/shown.hpp"
+#include "core/control_character.hpp"
 #include "io/process/host_checks.hpp"
 #include "io/process/life.hpp"
 #include "io/process/process_identity.hpp"
@@ -154,11 +155,17 @@ result<operator_view::trace> operator_view::trace_of(const session_id& id) {
 
 result<void> operator_view::check_reason(const std::string& by, const std::string& why) {
   constexpr std::size_t most = session_options::text_max;
-  if (by.size() <= most && why.size() <= most) return {};
-  return error(errc::invalid_argument, "deny: who and why may have at most " +
-                                           std::to_string(most) + " bytes each, they have " +
-                                           std::to_string(by.size()) + " and " +
-                                           std::to_string(why.size()));
+  if (by.size() > most || why.size() > most) {
+    return error(errc::invalid_argument, "deny: who and why may have at most " +
+                                             std::to_string(most) + " bytes each, they have " +
+                                             std::to_string(by.size()) + " and " +
+                                             std::to_string(why.size()));
+  }
+  // They are in the messages of the session's owner, which are one line each.
+  if (std::ranges::none_of(by, core::is_control) && std::ranges::none_of(why, core::is_control)) {
+    return {};
+  }
+  return error(errc::invalid_argument, "deny: who and why may not hold control characters");
 }
 
 result<denial> operator_view::deny(const session_id& id, std::string by, std::string why) {
