@@ -315,7 +315,8 @@ void round::note_failure(round_outcome& r) const {
   r.endless = attempt_->meets_endless();
   const std::string of = "lock \"" + lock_name(order_.name).printable() + "\"";
   r.why = attempt_->failure(of, cluster_->addresses());
-  if (r.denied) r.why = error(errc::denied, of + ": its session is over: " + denial_);
+  // It becomes the reason of the whole session, whichever lock was asked for.
+  if (r.denied) r.why = error(errc::denied, denial_);
   if (!refusal_.empty()) r.why = r.why.reworded(r.why.message() + "; " + refusal_);
 }
 
