@@ -19,7 +19,8 @@ namespace holdfast {
 /// | permits(n) | refused   | refused  | together up to n; or refused |
 ///
 /// A shared arrival waits behind an exclusive waiter, so writers are not starved: grants follow
-/// the order of arrival.
+/// the order of arrival. Redlock has neither that order nor another mode than exclusive: the others
+/// are `unsupported` there.
 ///
 /// A held lock keeps its mode. To go from shared to exclusive, release it, acquire it anew, and
 /// look again at what was read: another may have been granted in between. To wait for the

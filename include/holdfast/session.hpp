@@ -148,7 +148,7 @@ class HOLDFAST_EXPORT session {
   /// - `mode_conflict`: the live entries of the name have another mode; at once, whatever the
   ///   wait, unless all of their holders are dead, which may take a ttl and a second call to know.
   /// - `would_block`: a thread of the library would have to wait.
-  /// - `unsupported`: the engine has no such mode.
+  /// - `unsupported`: the engine has no such mode (Redlock: any but exclusive).
   /// - `unavailable`: the store does not answer or cannot work; at once, whatever the wait, when
   ///   10000 hold or await the name.
   /// - `outcome_unknown`: the entry may be there; it ends with the session.

@@ -49,7 +49,9 @@ HOLDFAST_EXPORT const char* name_of(life l) noexcept;
 struct session_info {
   session_id id;
   owner_info owner;
-  duration ttl{};      ///< Without an acknowledged heartbeat for that long it ends.
+  /// Without an acknowledged heartbeat for that long it ends. On Redlock in whole milliseconds,
+  /// rounded up.
+  duration ttl{};
   wall_time opened{};  ///< When it was opened.
   /// Acknowledged heartbeats; empty where the store does not count them: etcd and Redlock.
   std::optional<std::uint64_t> beats{};
@@ -57,7 +59,7 @@ struct session_info {
   std::string denied_by;   ///< The operator's name; empty unless `denied`.
   std::string denied_why;  ///< The operator's reason; empty unless `denied`.
   holdfast::life life{holdfast::life::unknown};
-  std::uint64_t locks{};  ///< Its live entries, held and waiting together.
+  std::uint64_t locks{};  ///< Its entries in the locks that are listed, held and waiting together.
 };
 
 /// One entry of a lock's queue: a holder or a waiter.
@@ -67,11 +69,14 @@ struct entry_info {
   /// large once nodes have lost their state.
   holdfast::token token;
   holdfast::mode mode{holdfast::mode::exclusive()};
-  bool granted{};     ///< True for a holder.
-  wall_time since{};  ///< When it arrived, also for a holder: the grant may have come much later.
+  bool granted{};  ///< True for a holder.
+  /// When it arrived, also for a holder: the grant may have come much later. Zero on Redlock, where
+  /// a lock does not keep it.
+  wall_time since{};
 };
 
-/// One lock name that is held or awaited: its entries in order of arrival, at least one.
+/// One lock name that is held or awaited: its entries in order of arrival, at least one. On
+/// Redlock, which has no queue, it is the holder's alone: nobody is listed who waits.
 struct lock_info {
   lock_name name;
   std::vector<entry_info> entries;
