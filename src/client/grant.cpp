@@ -173,16 +173,17 @@ result<void> grant::check(duration needed) const noexcept {
   // Before any lease: a lock that was released keeps this object, and the session's lease runs on
   // beside the next holder.
   if (!is_held()) return why_lost();
-  if (counts_->check(needed, now)) [[likely]]
+  // A session that ends takes its locks with it, however long their own leases are.
+  const bool lasts = counts_->check(needed, now);
+  if (lasts && (!own_ || owner_->lease().check(needed, now))) [[likely]]
     return {};
-  const auto left = counts_->remaining(now);
+  const auto left = std::min(counts_->remaining(now), owner_->lease().remaining(now));
   if (left <= duration::zero()) return why_lost();
   return error(errc::expiring, "only " + for_people(left) + " of the lease of " +
                                    name_.printable() + " is left, " + print_duration(needed) +
                                    " is needed");
 }
 
-// A session that ends takes its locks with it, however long their own leases are.
 duration grant::remaining() const noexcept {
   if (forked() || !is_held()) return duration::zero();
   const auto now = clock::now();

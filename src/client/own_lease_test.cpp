@@ -92,6 +92,8 @@ TEST_F(own_lease, does_not_promise_more_than_the_session_has_left) {
   auto s = open_session();
   auto held = must_acquire(s, "x");
   EXPECT_LE(held.remaining(), 30s);
+  EXPECT_EQ(code(held.check(10min)), errc::expiring) << "more than remaining() says";
+  EXPECT_TRUE(held.check());
 }
 
 TEST_F(own_lease, that_passes_takes_its_lock_and_leaves_the_session) {
