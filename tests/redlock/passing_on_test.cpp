@@ -218,6 +218,75 @@ TEST_F(redlock_passing_on, who_begins_to_listen_while_another_stops_hears_of_a_r
   }
 }
 
+/// Who stands in a queue and remembers what it was told.
+class rememberer final : public engine::waiter {
+ public:
+  void turn(wakeup what) override { told.push_back(what); }
+  void look_up() override {}
+  std::vector<wakeup> told{};
+};
+
+TEST_F(redlock_passing_on, who_comes_between_a_release_and_its_news_looks_again) {
+  const auto first = std::make_shared<bystander>();
+  ASSERT_EQ(all_->join("alone", first), engine::waiters::place::first);
+  all_->listen_for("alone");
+  ASSERT_TRUE(process::eventually([&] { return all_->hears("alone"); }));
+  all_->leave("alone", *first, true);
+  for (engine::node_index i = 0; i < nodes_.size(); ++i) all_->nobody_waits("alone", i);
+  const auto how = all_->part("alone");
+  EXPECT_EQ(how.others, engine::waiters::rivals::none);
+  // What it asks may be ahead of the release, which it has to hear of then.
+  const auto comes = std::make_shared<rememberer>();
+  all_->join("alone", comes);
+  all_->parted("alone", how);
+  EXPECT_EQ(comes->told, std::vector{wakeup::heard});
+}
+
+/// Whose locks are given back as soon as they are granted.
+class refuses final : public contender::listener {
+ public:
+  void answered(const contender::ticket&, core::reply) override {}
+  bool held(const contender::ticket&, engine::round_outcome&) override {
+    granted.set_value();
+    return false;
+  }
+  void late(const contender::ticket&, engine::node_index) override {}
+  void unrecorded(engine::node_set) override {}
+  void hindered(const contender::ticket&, std::uint64_t, core::reply) override {}
+  void changed(const contender::ticket&, core::reply) override {}
+
+  std::promise<void> granted{};
+};
+
+/// Fault matrix: who is asking for a free lock is cancelled | what it got is given back ahead of
+/// what the next one of its process asks, who gets it at once
+TEST_F(redlock_passing_on, who_is_cancelled_while_it_asks_gives_back_before_the_next_one_asks) {
+  nodes_.everywhere({"HSET", "holdfast:session:" + session_id{}.str(), "denied", "0"});
+  const auto next_is_told = std::make_shared<refuses>();
+  const auto gone = one();
+  const auto next = std::make_shared<contender>(
+      cluster_, all_, engine::round::order{.name = "wanted", .ttl = 60s, .timeout = 20s},
+      contender::wish::wait, next_is_told, contender::ticket{2, 2});
+  int subscribed_before = 0;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) subscribed_before += nodes_[i].calls("subscribe");
+  std::promise<void> asked;
+  std::promise<void> may_go_on;
+  cluster_->loop().post([&] {
+    gone->start();
+    asked.set_value();
+    may_go_on.get_future().wait();
+  });
+  asked.get_future().wait();
+  next->start();
+  gone->cancel();
+  may_go_on.set_value();
+  ASSERT_EQ(next_is_told->granted.get_future().wait_for(60s), std::future_status::ready);
+  int subscribed = 0;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) subscribed += nodes_[i].calls("subscribe");
+  EXPECT_EQ(subscribed, subscribed_before)
+      << "it found the lock taken, and listens for its release";
+}
+
 }  // namespace
 
 }  // namespace holdfast::redlock_tests

@@ -319,8 +319,9 @@ void contender::cancel() {
       cluster_->loop().cancel(std::exchange(timer_, 0));
     }
   }
-  if (r) r->cancel();
-  withdraw(was_turn);
+  if (!r) return withdraw(was_turn);
+  // The next one asks at once: what this round may have got goes ahead of that.
+  r->cancel([self = shared_from_this()] { self->withdraw(false); });
 }
 
 }  // namespace holdfast::engines::redlock

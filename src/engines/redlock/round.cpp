@@ -255,18 +255,19 @@ void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at
   if (late) listener_->late(i);
 }
 
-void round::cancel() {
+void round::cancel(std::function<void()> then) {
   if (mutex_.keeps_out()) {
-    return cluster_->loop().post([self = shared_from_this()] { self->cancel(); });
+    return cluster_->loop().post(
+        [self = shared_from_this(), then = std::move(then)] { self->cancel(then); });
   }
   std::optional<round_outcome> ended;
   {
     const io::held_mutex hold(mutex_);
     cancelled_ = true;
-    if (!attempt_) return;
-    conclude(attempt_->cancel(), clock::now(), ended);
+    if (attempt_) conclude(attempt_->cancel(), clock::now(), ended);
   }
   if (ended) finish(*std::move(ended));
+  then();
 }
 
 /// Sends what the machine wants, and says how it ended if it did.

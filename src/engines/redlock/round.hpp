@@ -12,6 +12,7 @@
 #include <holdfast/token.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,7 +83,8 @@ class round final : public io::redis_receiver,
   round(std::shared_ptr<cluster> c, order o, std::shared_ptr<listener> l);
 
   void start();
-  void cancel();
+  /// `then` behind all that is given back by it; on the loop's thread if that has the round.
+  void cancel(std::function<void()> then);
 
   void answered(std::uint64_t tag, const io::redis_answer& a) override;
   void answered_late(std::uint64_t tag, const wire::reply* r, time_point at) override;

@@ -180,30 +180,32 @@ waiters::parting waiters::part_here(const std::string& name) {
   const auto found = queues_.find(name);
   if (found == queues_.end()) return p;
   queue& q = found->second;
-  const bool waits = !q.in_order.empty();
+  p.waits = !q.in_order.empty();
   p.seat = q.seat;
   p.listens_at = q.subscribed;
   p.others = q.others;
   const time_point now = clock::now();
   if (q.streak == 0) q.streak_began = now;
   const bool is_alone = q.others == rivals::none && now - q.streak_began < alone_limit;
-  p.keeps = waits && (++q.streak <= streak_max || is_alone);
+  p.keeps = p.waits && (++q.streak <= streak_max || is_alone);
   // Counting costs the nodes as much as the release: once before it may go to others.
   p.counts = !p.keeps || q.streak % streak_max == 0;
   if (p.counts) q.none = {};
-  q.lets_by = waits && !p.keeps && q.others == rivals::wait;
+  q.lets_by = p.waits && !p.keeps && q.others == rivals::wait;
   if (p.keeps) return p;
   q.streak = 0;
   q.called = now;
-  if (!waits) linger(name, q);
+  if (!p.waits) linger(name, q);
   return p;
 }
 
 void waiters::parted(const std::string& name, const parting& how) {
   if (!how.seat) return;
+  // Who came in this moment may have asked ahead of the release.
+  const bool alone = how.waits && how.others == rivals::none;
   const auto what = how.keeps                    ? wakeup::freed
                     : how.others == rivals::wait ? wakeup::others
-                    : how.others == rivals::none ? wakeup::strangers
+                    : alone                      ? wakeup::strangers
                                                  : wakeup::heard;
   // It may have left in this moment.
   if (!tell_first(name, what) && how.keeps) pass_on(name);
@@ -305,8 +307,8 @@ void waiters::heard(node_index i, const news& n) {
   if (listening_node(name) != i) return;
   if (tell_first(name, wakeup::next)) return;
   if (!leave_empty(name, time_point::max())) {
-    // Somebody came in this moment.
-    tell_first(name, wakeup::next);
+    // Somebody came in this moment, and may be gone again.
+    if (!tell_first(name, wakeup::next)) call_next(name, i);
     return;
   }
   // Its seat may be another than that of the queue that ended.
@@ -378,7 +380,9 @@ void waiters::subscribed(const std::string& name, node_index i, bool done) {
   const auto found = queues_.find(name);
   if (found == queues_.end()) return;
   if (done && found->second.subscribed.has(i)) found->second.listening.add(i);
-  if (!done) found->second.subscribed.remove(i);
+  if (done) return;
+  found->second.subscribed.remove(i);
+  found->second.listening.remove(i);
 }
 
 void waiters::ask_how_it_looks(const std::string& name, node_index i) {

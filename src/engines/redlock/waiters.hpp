@@ -105,6 +105,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   enum class rivals : std::uint8_t { unknown, wait, none };
   /// How a holder of this process lets a lock go.
   struct parting {
+    bool waits{};   ///< Somebody of this process does.
     bool keeps{};   ///< For the next one of this process: nobody else is called.
     bool counts{};  ///< The nodes say whether others wait.
     rivals others{};
