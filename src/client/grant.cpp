@@ -213,21 +213,24 @@ void grant::on_lost(std::function<void(const error&)> f) {
     return;
   }
   std::optional<loss> over;
+  // Both are destroyed when the mutex is free, for their captures are the user's.
+  std::function<void(const error&)> dropped;
+  std::function<void(const error&)> told;
   {
     const io::held_mutex hold(mutex_);
     if (is_over()) return;
     tells_ = true;
-    on_lost_.swap(f);
+    dropped = std::exchange(on_lost_, std::move(f));
     if (state_.load() == state::lost) {
-      // It is called below, and not kept; what it replaced is not called. Either is destroyed when
-      // the mutex is free, for its captures are the user's.
-      on_lost_.swap(f);
+      // lose() may still be on its way to the function: it is to find neither, for the one is not
+      // wanted any more, and the other is called here.
+      told = std::exchange(on_lost_, nullptr);
       HOLDFAST_ASSERT(loss_ != nullptr);
       over = *loss_;
     }
   }
   if (!over) return watch_lease();
-  if (f) f(loss_error(*over));
+  if (told) told(loss_error(*over));
 }
 
 grant::loss grant::remember(session_state why, const std::string& reason) {

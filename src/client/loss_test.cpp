@@ -301,6 +301,30 @@ TEST_F(loss, is_not_told_to_a_lock_that_was_destroyed_or_released_when_its_stop_
   }
 }
 
+TEST_F(loss, is_not_told_to_a_function_that_was_removed_when_the_stop_was_requested) {
+  auto s = open_session(30s);
+  auto held = s.acquire(lock_name("a"));
+  ASSERT_TRUE(held);
+  std::atomic<int> old{};
+  held->on_lost([&](const error&) { ++old; });
+  const std::stop_callback removes(held->lost(), [&] { held->on_lost({}); });
+  EXPECT_TRUE(s.close());
+  EXPECT_EQ(old, 0);
+}
+
+TEST_F(loss, is_told_only_to_the_function_that_came_when_the_stop_was_requested) {
+  auto s = open_session(30s);
+  auto held = s.acquire(lock_name("a"));
+  ASSERT_TRUE(held);
+  std::atomic<int> old{}, now{};
+  held->on_lost([&](const error&) { ++old; });
+  const std::stop_callback replaces(held->lost(),
+                                    [&] { held->on_lost([&](const error&) { ++now; }); });
+  EXPECT_TRUE(s.close());
+  EXPECT_EQ(old, 0);
+  EXPECT_EQ(now, 1);
+}
+
 TEST_F(loss, of_a_session_ends_an_acquire_that_had_just_found_it_alive) {
   auto other = open_session(30s);
   const auto held = other.acquire(lock_name("x"));
