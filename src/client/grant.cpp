@@ -304,9 +304,12 @@ void grant::lost_by_engine(std::uint64_t attempt, const core::reply& r) {
 
 time_point grant::deadline() const noexcept { return own_->until(); }
 
-void grant::passed() noexcept {
-  own_->expire(clock::now());
+bool grant::passed() noexcept {
+  // The alarm calls one after another, and their callbacks take time: the engine may have extended
+  // it since the alarm has looked. Who else found that it passed, a check say, told nobody.
+  if (!own_->expire(clock::now()) && !own_->is_lost()) return false;
   lose(session_state::expired, not_extended(owner_->trouble()));
+  return true;
 }
 
 void grant::notice_loss() {

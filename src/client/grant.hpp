@@ -95,7 +95,7 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   bool left_alone() const noexcept;
 
   time_point deadline() const noexcept override;
-  void passed() noexcept HOLDFAST_EXCLUDES(mutex_) override;
+  bool passed() noexcept HOLDFAST_EXCLUDES(mutex_) override;
 
  private:
   enum class state : std::uint8_t { acquiring, held, lost, over };

@@ -3,6 +3,7 @@
 #include "core/rounds_fixture.hpp"
 
 #include <future>
+#include <latch>
 #include <regex>
 #include <string>
 
@@ -302,6 +303,52 @@ TEST_F(own_lease, that_is_shortened_is_told_at_the_earlier_deadline) {
   engine_->newest().shorten(until);
   EXPECT_TRUE(eventually([&] { return token.stop_requested(); }));
   EXPECT_GE(clock::now(), until);
+}
+
+TEST_F(own_lease, that_is_extended_while_the_alarm_tells_another_loss_is_held_on) {
+  for (const bool shortened_again : {false, true}) {
+    auto s = open_session();
+    auto x = must_acquire(s, "x");
+    const auto x_own = engine_->newest();
+    auto y = must_acquire(s, "y");
+    const auto y_own = engine_->newest();
+    auto z = must_acquire(s, "z");
+    const auto z_own = engine_->newest();
+    const auto until = clock::now();
+    std::atomic<bool> x_told{}, y_told{}, z_told{};
+    x.on_lost([&](const error&) {
+      // An answer that the loop has read in time, and carries out only now.
+      EXPECT_TRUE(y_own.own->extend(until + 20s, until - 1ns));
+      x_told = true;
+    });
+    y.on_lost([&](const error&) { y_told = true; });
+    z.on_lost([&](const error&) {
+      EXPECT_TRUE(x_told) << "they are told in the order in which they are watched";
+      EXPECT_FALSE(y_told);
+      EXPECT_TRUE(y.check());
+      if (shortened_again) y_own.shorten(until);
+      z_told = true;
+    });
+    // The alarm hears of all three before it looks at one, and finds them due together.
+    const auto alarm = io::alarm::of_process().value();
+    std::latch begun(1), all(1);
+    ASSERT_TRUE(alarm->post([&] {
+      begun.count_down();
+      all.wait();
+    }));
+    begun.wait();
+    for (const auto& one : {x_own, y_own, z_own}) one.shorten(until);
+    all.count_down();
+    ASSERT_TRUE(eventually([&] { return z_told.load(); }));
+    if (!shortened_again) {
+      alarm->run([] {}, 1min);
+      EXPECT_FALSE(y_told);
+      EXPECT_TRUE(y.check());
+      y_own.shorten(clock::now());
+    }
+    EXPECT_TRUE(eventually([&] { return y_told.load(); })) << "nobody watches it any more";
+    EXPECT_EQ(code(y.check()), errc::lost);
+  }
 }
 
 TEST_F(own_lease, ends_with_a_denied_session_although_the_alarm_is_kept) {

@@ -198,10 +198,11 @@ void session_core::tell(const machine::change& c, duration remaining) noexcept {
 
 time_point session_core::deadline() const noexcept { return lease_.until(); }
 
-void session_core::passed() noexcept {
+bool session_core::passed() noexcept {
   const auto now = clock::now();
   lease_.expire(now);
   tick(now);
+  return lease_.is_lost();
 }
 
 void session_core::tick(time_point now) {

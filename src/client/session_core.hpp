@@ -84,7 +84,7 @@ class session_core final : public io::alarm::deadline_holder,
   result<duration> time_of_beat() HOLDFAST_EXCLUDES(mutex_);
 
   time_point deadline() const noexcept override;
-  void passed() noexcept HOLDFAST_EXCLUDES(mutex_) override;
+  bool passed() noexcept HOLDFAST_EXCLUDES(mutex_) override;
 
  private:
   using machine = core::session_machine;

@@ -153,22 +153,23 @@ alarm::looked alarm::take_due(time_point now) {
     if (moved > now) {
       l.kept.push_back(std::move(what));
     } else {
-      l.due.emplace_back(id, std::move(what));
+      l.due.push_back({id, std::move(what)});
     }
   }
   return l;
 }
 
-// What is extended in the moment in which its deadline passes has a later one behind the call.
-void alarm::tell(const looked& those) noexcept {
+// What is extended in the moment in which its deadline passes has a later one behind the call, or
+// one that was shortened again: of that nobody has heard, be it the old one.
+void alarm::tell(looked& those) noexcept {
   if (those.due.empty()) return;
-  for (const auto& [id, one] : those.due) one->passed();
+  for (auto& one : those.due) one.over = one.what->passed();
   const held_mutex hold(mutex_);
-  for (const auto& [id, one] : those.due) {
+  for (const auto& [id, one, over] : those.due) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) continue;
     const auto later = one->deadline();
-    if (later <= found->second.when || later == time_point::max()) {
+    if ((over && later <= found->second.when) || later == time_point::max()) {
       entries_.erase(found);
       continue;
     }

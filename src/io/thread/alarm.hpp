@@ -35,8 +35,9 @@ class alarm final : public stoppable {
     virtual ~deadline_holder() = default;
     /// The deadline as it is now; time_point::max() when there is no deadline any more.
     virtual time_point deadline() const noexcept = 0;
-    /// The deadline has passed. Called once for each, on the alarm's thread.
-    virtual void passed() noexcept = 0;
+    /// The deadline has passed. Called once for each, on the alarm's thread. False: it had not, for
+    /// it was extended in that moment; then the deadline is watched on, whatever it is by now.
+    virtual bool passed() noexcept = 0;
   };
   using job = std::function<void()>;
 
@@ -67,7 +68,12 @@ class alarm final : public stoppable {
 
   // Held until the mutex is free: the last owner's destructor calls unwatch().
   struct looked {
-    std::vector<std::pair<std::uint64_t, std::shared_ptr<deadline_holder>>> due;
+    struct due_one {
+      std::uint64_t id{};
+      std::shared_ptr<deadline_holder> what;
+      bool over{};  ///< passed() said so.
+    };
+    std::vector<due_one> due;
     std::vector<std::shared_ptr<deadline_holder>> kept;
   };
 
@@ -76,7 +82,7 @@ class alarm final : public stoppable {
   /// At most `batch` of them: the mutex is not held for long.
   looked take_due(time_point now) HOLDFAST_REQUIRES(mutex_);
   /// Those that are due; one that was extended in that moment is watched on.
-  void tell(const looked& those) noexcept HOLDFAST_EXCLUDES(mutex_);
+  void tell(looked& those) noexcept HOLDFAST_EXCLUDES(mutex_);
   /// When the thread has something to do by itself.
   time_point next_look() const noexcept HOLDFAST_REQUIRES(mutex_);
   /// Nothing where it is about to wake anyway.

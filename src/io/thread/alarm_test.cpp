@@ -19,9 +19,10 @@ using namespace std::chrono_literals;
 
 struct thing_with_a_deadline final : alarm::deadline_holder {
   time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
-  void passed() noexcept override {
+  bool passed() noexcept override {
     at = clock::now().time_since_epoch().count();
     fired.count_down();
+    return true;
   }
   std::atomic<std::int64_t> until{};
   std::atomic<std::int64_t> at{};
@@ -107,9 +108,10 @@ TEST(alarm, keeps_a_later_deadline_for_later_when_told_that_it_moved) {
 TEST(alarm, goes_on_with_what_was_extended_in_the_moment_in_which_its_deadline_passed) {
   struct extended final : alarm::deadline_holder {
     time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
-    void passed() noexcept override {
+    bool passed() noexcept override {
       if (told++ == 0) until = (clock::now() + 20ms).time_since_epoch().count();
       fired.count_down();
+      return true;
     }
     std::atomic<std::int64_t> until{};
     std::atomic<int> told{};
@@ -124,11 +126,33 @@ TEST(alarm, goes_on_with_what_was_extended_in_the_moment_in_which_its_deadline_p
   EXPECT_EQ(thing->told, 2);
 }
 
+TEST(alarm, goes_on_with_what_had_not_passed_though_its_deadline_is_the_old_one_again) {
+  struct back_again final : alarm::deadline_holder {
+    time_point deadline() const noexcept override { return until; }
+    bool passed() noexcept override {
+      fired.count_down();
+      return ++told == 2;
+    }
+    const time_point until{clock::now() + 10ms};
+    std::atomic<int> told{};
+    std::latch fired{2};
+  };
+  const auto a = *alarm::of_process();
+  const auto thing = std::make_shared<back_again>();
+  a->watch(thing, thing->until);
+  for (int n = 0; n < 3'000 && !thing->fired.try_wait(); ++n) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(thing->told, 2);
+  a->run([] {}, 1min);  // Behind what it does when it has told.
+  a->run([] {}, 1min);
+  EXPECT_EQ(thing->told, 2) << "it said that it is over";
+}
+
 TEST(alarm, forgets_what_is_unwatched_after_it_was_extended_so) {
   struct extended final : alarm::deadline_holder {
     time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
-    void passed() noexcept override {
+    bool passed() noexcept override {
       if (told++ == 0) until = (clock::now() + 200ms).time_since_epoch().count();
+      return true;
     }
     std::atomic<std::int64_t> until{};
     std::atomic<int> told{};
@@ -152,13 +176,14 @@ TEST(alarm, forgets_what_is_unwatched_after_it_was_extended_so) {
 TEST(alarm, forgets_what_is_unwatched_while_it_is_told) {
   struct unwatching final : alarm::deadline_holder {
     time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
-    void passed() noexcept override {
+    bool passed() noexcept override {
       ++told;
       until = 1;
       of->moved(id);
       until = (clock::now() + 10ms).time_since_epoch().count();
       of->unwatch(id);
       of->moved(id);
+      return true;
     }
     std::shared_ptr<alarm> of{*alarm::of_process()};
     std::atomic<std::int64_t> until{};
