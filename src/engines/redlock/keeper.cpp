@@ -200,8 +200,10 @@ void keeper::hindered(const contender::ticket& of, std::uint64_t nth, core::repl
     const bool same = found->verdict.what == by.what && found->verdict.text == by.text;
     if (same) return;
     found->verdict = std::move(by);
+    // Also where somebody watches: a new watch may be about to take that one's place, and then what
+    // is fired here is disarmed.
+    found->unheard = true;
     watched = found->watched.lock();
-    found->unheard = watched == nullptr;
   }
   if (watched) watched->fire();
 }
@@ -246,13 +248,14 @@ void keeper::confirm(std::uint64_t request, core::on<queue_view> done) {
   queue_view v;
   {
     const io::held_mutex hold(mutex_);
-    const entry* const found = entries_.find(request);
+    entry* const found = entries_.find(request);
     if (denied_) {
       v = reply_with<queue_view>(status::denied);
     } else if (found == nullptr) {
       v = reply_with<queue_view>(status::gone);
     } else {
       v = view_of(*found);
+      found->unheard = false;
     }
   }
   done(std::move(v));
@@ -263,7 +266,7 @@ void keeper::watch(std::uint64_t request, const std::shared_ptr<io::notice>& who
   entry* const found = entries_.find(request);
   if (found == nullptr) return;
   found->watched = who;
-  if (found->is == state::contending && !std::exchange(found->unheard, false)) return;
+  if (found->is == state::contending && !found->unheard) return;
   // It has news already, and a notify must not come from here.
   cluster_->loop().post([w = std::weak_ptr(who)] {
     if (const auto n = w.lock()) n->fire();
