@@ -351,6 +351,20 @@ TEST_F(own_lease, that_is_extended_while_the_alarm_tells_another_loss_is_held_on
   }
 }
 
+TEST_F(own_lease, that_a_check_finds_passed_before_the_alarm_does_is_told) {
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  std::atomic<bool> reported{};
+  held.on_lost([&](const error&) { reported = true; });
+  const auto alarm = io::alarm::of_process().value();
+  std::latch checked(1);
+  ASSERT_TRUE(alarm->post([&] { checked.wait(); }));
+  engine_->newest().shorten(clock::now());
+  EXPECT_EQ(code(held.check()), errc::lost);
+  checked.count_down();
+  EXPECT_TRUE(eventually([&] { return reported.load(); }));
+}
+
 TEST_F(own_lease, ends_with_a_denied_session_although_the_alarm_is_kept) {
   auto s = open_session({}, 2s);
   auto held = must_acquire(s, "x");
