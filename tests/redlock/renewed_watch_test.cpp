@@ -111,8 +111,10 @@ TEST_F(redlock_renewed_watch, is_told_what_came_when_the_old_one_heard_nothing_a
   EXPECT_FALSE(is_told()) << "what was confirmed is no news";
   hindered(2);
   EXPECT_TRUE(is_told());
-  watch_anew();
-  EXPECT_TRUE(is_told()) << "it was not confirmed yet";
+  for (int n = 0; n < 2; ++n) {
+    watch_anew();
+    EXPECT_TRUE(is_told()) << "it was not confirmed yet";
+  }
 }
 
 TEST_F(redlock_renewed_watch, is_told_what_comes_in_that_moment_unless_it_was_confirmed) {
