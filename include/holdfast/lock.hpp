@@ -103,7 +103,7 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// Calls `f` once when the lock is lost, or at once if it is lost already. Its argument is the
   /// reason: `denied` when an operator ended the lock or its session, else `lost`. Replaces an
   /// earlier `f`; an empty one removes it. Not called for a lock that was released or destroyed
-  /// first, even if another lock's `f` did that.
+  /// first, even if another lock's `f` did that. None that was replaced begins, but it may go on.
   ///
   /// `f` runs on the thread described at lost(), on this one, or inside a release() that finds
   /// the lease over first. So it must not block or throw, take a mutex under which a lock is
