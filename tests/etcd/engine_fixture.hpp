@@ -32,8 +32,8 @@ struct client final : conformance::client {
     auto loop = io::loop::start();
     servers =
         std::make_shared<engines::etcd::cluster>(std::move(set.value()), std::move(loop.value()));
-    servers->start();
     engine = std::make_shared<engines::etcd::etcd_engine>(servers);
+    servers->start();
   }
 
   /// How many calls were sent to all servers.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/assert.hpp"
 #include "core/engine.hpp"
 #include "core/store_id.hpp"
 #include "engines/etcd/codec.hpp"
@@ -69,11 +68,8 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   void start();
   /// Answers everything that is under way, soon.
   void close();
-  /// Before start().
-  void listen(std::weak_ptr<listener> l) {
-    HOLDFAST_ASSERT(members_.empty());
-    listener_ = std::move(l);
-  }
+  /// Before start(), or on the loop's thread.
+  void listen(std::weak_ptr<listener> l) { listener_ = std::move(l); }
 
   const settings& set() const noexcept { return set_; }
   const key_space& keys() const noexcept { return keys_; }
