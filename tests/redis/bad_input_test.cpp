@@ -52,6 +52,7 @@ TEST_F(bad_input, a_user_that_may_only_read_is_refused) {
   server s({.users = "user default on nopass ~* &* +@all\n"
                      "user reader on >secret ~* &* +@read +@connection +@scripting +info +time\n"});
   const auto r = await(open("redis://reader:secret@" + s.address()), status::unavailable);
+  EXPECT_TRUE(r.needs_operator);
   expect(r, "its record cannot be written");
   expect(r, "(allow +unlink: docs/redis.md, \"Access\")");
 }

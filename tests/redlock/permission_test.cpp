@@ -164,6 +164,7 @@ struct redlock_deprived : redlock_permissions {
     auto opened = holdfast::open(d.url);
     if (!opened) {
       EXPECT_EQ(opened.error(), errc::unavailable);
+      EXPECT_TRUE(opened.error().needs_operator()) << opened.error().message();
       EXPECT_TRUE(names(opened.error(), d));
       return told::opening;
     }

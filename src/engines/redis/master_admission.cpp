@@ -8,6 +8,7 @@
 #include "io/redis/redis_reload.hpp"
 #include "io/thread/latch.hpp"
 #include "io/thread/random.hpp"
+#include "wire/server_error.hpp"
 
 #include <algorithm>
 #include <array>
@@ -328,8 +329,9 @@ void master::inspected(const inquiry& q) {
   }
   const std::string node = "redis node " + settings_.node.text() + ": ";
   if (!q.record) {
-    settle({}, {status::unavailable, node + "its state cannot be read: " +
-                                         (q.refused.empty() ? "no answer" : q.refused)});
+    settle({}, {status::unavailable,
+                node + "its state cannot be read: " + (q.refused.empty() ? "no answer" : q.refused),
+                wire::server_error_of(q.refused) == wire::server_error::noperm});
     return inspect_later(look_soon);
   }
   if (const auto why = unfit(q)) {
@@ -389,10 +391,11 @@ void master::send_write(const admission::write& w) {
   ask(commands::write(w), [self = shared_from_this()](const wire::reply* r) {
     if (r != nullptr && r->is(wire::reply_kind::integer)) return self->inspect();
     // Refused, say for want of memory or of the right: said as it is, and tried again.
-    self->settle({},
-                 {status::unavailable, "redis node " + self->settings_.node.text() +
-                                           ": its record cannot be written: " +
-                                           (r != nullptr ? replies::error_text(*r) : "no answer")});
+    const std::string why = r != nullptr ? replies::error_text(*r) : "no answer";
+    self->settle(
+        {}, {status::unavailable,
+             "redis node " + self->settings_.node.text() + ": its record cannot be written: " + why,
+             wire::server_error_of(why) == wire::server_error::noperm});
     self->inspect_later(look_later);
   });
 }

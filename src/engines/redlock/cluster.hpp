@@ -189,7 +189,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::string look{};    ///< A voter: to give its state, at the last look in passing.
     /// As heed() says, one for each duty.
     std::array<std::string, 2> heeded{};
-    std::string unreadable{};  ///< Why the last look failed.
+    std::string unreadable{};  ///< Why the last look failed,
+    bool barred{};             ///< ... which is for want of a right.
   };
   /// For people: what is known of one node.
   struct node_view {

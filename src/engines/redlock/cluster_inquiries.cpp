@@ -2,6 +2,7 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/inspection.hpp"
 #include "engines/redlock/replies.hpp"
+#include "wire/server_error.hpp"
 
 #include <utility>
 
@@ -197,8 +198,9 @@ void cluster::heed_write(node_index i, const io::redis_answer& a) {
   if (a.reply == nullptr || !a.reply->is(wire::reply_kind::error)) return;
   const io::held_mutex hold(mutex_);
   if (admission_.voters().has(i)) return;
-  members_[i]->refused.unreadable =
-      addresses_[i] + ": its record cannot be written: " + replies::error_text(*a.reply);
+  const std::string why = replies::error_text(*a.reply);
+  members_[i]->refused.unreadable = addresses_[i] + ": its record cannot be written: " + why;
+  members_[i]->refused.barred = wire::server_error_of(why) == wire::server_error::noperm;
 }
 
 void cluster::write_record(const write& what,

@@ -50,8 +50,9 @@ result<void> cluster::verdict() const {
   for (node_index i = 0; i < size(); ++i) {
     if (admission_.standing_of(i) != admission::standing::away) continue;
     const auto why = members_[i]->connection->trouble();
-    barred += why && why->needs_operator() ? 1U : 0U;
-    away[i] = why ? why->message() : members_[i]->refused.unreadable;
+    const refusals& refused = members_[i]->refused;
+    barred += (why ? why->needs_operator() : refused.barred) ? 1U : 0U;
+    away[i] = why ? why->message() : refused.unreadable;
     if (!away[i].empty()) continue;
     const time_point asked = members_[i]->asked;
     // It may have come up a moment ago, and is asked in the next.

@@ -173,6 +173,7 @@ void cluster::inspection::finish(cluster& c, const io::redis_answer& a) {
     m.facts_of = connection_;
     m.judged = true;
     m.refused.unreadable.clear();
+    m.refused.barred = false;
     m.refused.look.clear();
   }
   f.address = c.addresses_[node_];
@@ -215,8 +216,10 @@ void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, 
     unfit = !f.master || !f.standalone;
     m.judged = true;
     m.refused.unreadable.clear();
+    m.refused.barred = false;
     m.refused.look.clear();
     if (!unfit) {
+      m.refused.barred = why == fault::permission;
       const bool not_loaded = why == fault::script_missing && !m.refused.load.empty();
       m.refused.unreadable = c.addresses_[node_] + ": " + std::string(what) + ": " +
                              (not_loaded        ? m.refused.load

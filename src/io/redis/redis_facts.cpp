@@ -75,10 +75,19 @@ bool is_run_id(const std::string& text) {
   });
 }
 
+bool is_renamed(std::string_view refused) { return refused.starts_with("ERR unknown command"); }
+
+bool is_forbidden(std::string_view refused) {
+  return wire::server_error_of(refused) == wire::server_error::noperm;
+}
+
+bool is_for_a_person(std::string_view refused) {
+  return is_renamed(refused) || is_forbidden(refused);
+}
+
 std::string advice_on_info(std::string_view refused) {
-  const auto said = wire::server_error_of(refused);
-  if (said == wire::server_error::noperm) return "allow it with ACL SETUSER <user> +info";
-  if (refused.starts_with("ERR unknown command")) {
+  if (is_forbidden(refused)) return "allow it with ACL SETUSER <user> +info";
+  if (is_renamed(refused)) {
     return "INFO was renamed or disabled there (rename-command), and is needed to see a restart; "
            "give it its name back";
   }
@@ -89,9 +98,11 @@ std::string advice_on_info(std::string_view refused) {
 
 result<void> check_redis(const redis_facts& server, std::string_view engine) {
   if (!server.info_refused.empty()) {
-    return error(errc::unavailable,
-                 "the server does not say who it is: INFO: " + server.info_refused + "; " +
-                     advice_on_info(server.info_refused));
+    std::string text = "the server does not say who it is: INFO: " + server.info_refused + "; " +
+                       advice_on_info(server.info_refused);
+    return is_for_a_person(server.info_refused)
+               ? error::for_operator(errc::unavailable, std::move(text))
+               : error(errc::unavailable, std::move(text));
   }
   if (major_version(server) < version_min) {
     return error(errc::unavailable, "the server is version '" + server.version + "'; " +
