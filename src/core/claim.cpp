@@ -195,6 +195,9 @@ action claim::taken(const session_id& id, const take_reply& r, time_point now) {
     takes_.clear();
     return walk_away();
   }
+  // Each costs a round trip, and a rack that lost its power leaves many. What has fallen by now may
+  // have been all: one look tells.
+  if (config_.waits && now >= config_.give_up) takes_.clear();
   return next_take(now);
 }
 
@@ -207,7 +210,7 @@ action claim::confirmed(const queue_view& v, time_point now) {
       return grant(v.own, now);
     case status::queued:
       take_view(v, now);
-      if (pending_) return settle(now);
+      if (time_is_up(now)) return settle(now);
       state_ = state::probing;
       return act::probe{seen_.watched};
     case status::unavailable:

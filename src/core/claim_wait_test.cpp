@@ -139,6 +139,25 @@ TEST_F(claim_wait_test, a_poll_that_finds_a_death_takes_and_then_reads) {
   EXPECT_TRUE(is<act::confirm>(waiting.taken(whom[0].owner, answer<take_reply>(status::ok), now)));
 }
 
+TEST_F(claim_wait_test, takes_no_more_of_a_crowd_of_dead_once_its_time_is_up) {
+  auto crowd = view(status::queued, {7});
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    const auto one = view(status::queued, {}, i).ahead.front();
+    crowd.ahead.push_back(one);
+    crowd.ahead.back().order = token{i};
+  }
+  crowd.targets = {token{3}};
+  claim c{{.waits = true, .give_up = t0 + 1min}, own};
+  c.start(t0);
+  const auto whom = std::get<act::probe>(c.enqueued(crowd, t0)).whom;
+  ASSERT_EQ(whom.size(), 3U);
+  const auto first = c.probed({whom[0].owner, whom[1].owner, whom[2].owner}, t0);
+  const auto late = t0 + 2min;
+  const auto next = c.taken(std::get<act::take>(first).id, answer<take_reply>(status::ok), late);
+  EXPECT_TRUE(is<act::confirm>(next)) << "it may be granted by now";
+  EXPECT_TRUE(is<act::leave>(c.confirmed(crowd, late)));
+}
+
 TEST_F(claim_wait_test, a_notification_reads_at_once) {
   queue_up(waiting);
   EXPECT_TRUE(is<act::confirm>(waiting.notified(t0)));
