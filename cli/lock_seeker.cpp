@@ -61,7 +61,11 @@ or_exit<opening> lock_seeker::open() {
   wait_left_ = options_.wait;
   for (std::string said;;) {
     auto opened = open_once();
-    if (auto* good = std::get_if<opening>(&opened)) return std::move(*good);
+    if (auto* good = std::get_if<opening>(&opened)) {
+      // A wait that is used up is still one, and no try.
+      if (options_.wait > 0s) wait_left_ = std::max(left(), duration{1});
+      return std::move(*good);
+    }
     if (const auto ended = end_of_wait(nullptr, nullptr)) return *ended;
     const not_opened& failed = std::get<not_opened>(opened);
     wait_left_ = left();
@@ -97,8 +101,9 @@ bool lock_seeker::may_open_again() const { return settings_[key::wait].given() &
 
 std::variant<opening, lock_seeker::not_opened> lock_seeker::open_once() {
   const auto failed = [this](const error& e, std::initializer_list<key> causes) {
-    return not_opened{fault_in_opening(settings_, e, causes), e == errc::unavailable,
-                      e.needs_operator()};
+    // Under a session of which it is not known that it was opened, nothing is held.
+    const bool passes = e == errc::unavailable || e == errc::outcome_unknown;
+    return not_opened{fault_in_opening(settings_, e, causes), passes, e.needs_operator()};
   };
   const exit_on_signal while_opening;
   auto st = store::open(options_.store);

@@ -365,6 +365,18 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   until_true eval "cli 1 INFO replication | grep -q connected_slaves:0"
 }
 
+@test "run --wait goes on where a replica that has to have the session hangs" {
+  start_server 2 '' --replicaof 127.0.0.1 "${node#*:}"
+  until_true eval "cli 1 INFO replication | grep -q state=online"
+  hang 2
+  holdfast run x --store "$store&replicas=1" --wait 60s -- true 2>said 3>&- &
+  waiting=$!
+  until_true grep -q 'only 0 of 1 replicas have it in time.*; trying again' said
+  go_on 2
+  wait "$waiting"
+  stop_server 2
+}
+
 @test "a server that does not answer is 69 for everybody, and named" {
   stop_server 1
   for words in 'run x -- true' ls 'show x' 'deny x' 'break x' doctor; do
