@@ -7,6 +7,8 @@
 #include "cli/standard_descriptors.hpp"
 #include "cli/verbs.hpp"
 
+#include <csignal>
+
 #include <algorithm>
 #include <exception>
 #include <iterator>
@@ -95,6 +97,16 @@ std::string not_a_verb(const std::vector<std::string>& words, const cli::words& 
   return text;
 }
 
+/// A file that may not grow any more fails like others, and ends no verb half-way. Those that start
+/// a command see to that themselves, for it is to have its signals as they were.
+void fail_at_the_limit_of_a_file(const verb& v) {
+  if (v.run == verb_run || v.run == verb_elect) return;
+  sigset_t limit;
+  sigemptyset(&limit);
+  sigaddset(&limit, SIGXFSZ);
+  ::sigprocmask(SIG_BLOCK, &limit, nullptr);
+}
+
 int dispatch(const std::vector<std::string>& words) {
   const cli::words cut = cut_at_dashes(words);
   const report out(wants_json(cut.ours));
@@ -104,7 +116,10 @@ int dispatch(const std::vector<std::string>& words) {
   if (first == "--version" || first == "-V") {
     return verb_version(std::vector<std::string>(out.json() ? 1 : 0, "--json"));
   }
-  if (const verb* v = verb_named(first)) return v->run({words.begin() + 1, words.end()});
+  if (const verb* v = verb_named(first)) {
+    fail_at_the_limit_of_a_file(*v);
+    return v->run({words.begin() + 1, words.end()});
+  }
   return out.fail(exit_code::usage, not_a_verb(words, cut) + "; see holdfast --help");
 }
 

@@ -147,6 +147,13 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   [[ ! -e none && ! -e ran ]]
 }
 
+@test "a limit on the size of files ends no verb without a word" {
+  setup_fence
+  expect 69 bash -c 'ulimit -f 1 && exec timeout 60 "$@"' - "$HOLDFAST" fence check "$at" data 5
+  says 'ulimit -f' floors
+  expect 0 holdfast fence check "$at" data 5
+}
+
 @test "a damaged file is 65 and is not touched" {
   setup_fence
   echo notes >floors
