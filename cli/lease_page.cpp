@@ -3,11 +3,15 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #if !defined(F_SEAL_FUTURE_WRITE)  // linux/fcntl.h has it since 5.1, glibc 2.36 does not.
@@ -32,6 +36,17 @@ std::string cut_before_colon(std::string& rest) {
   std::string part = rest.substr(0, end);
   rest.erase(0, end + 1);
   return part;
+}
+
+/// The process lives, and /proc does not show it to this user.
+bool is_hidden(const std::string& path) {
+  constexpr std::string_view proc = "/proc/";
+  if (!path.starts_with(proc)) return false;
+  pid_t pid{};
+  const char* const end = path.data() + path.size();
+  const auto number = std::from_chars(path.data() + proc.size(), end, pid);
+  const std::string directory(path.data(), number.ptr);
+  return pid > 0 && ::access(directory.c_str(), F_OK) != 0 && ::kill(pid, 0) != 0 && errno == EPERM;
 }
 
 }  // namespace
@@ -80,6 +95,11 @@ result<lease_memory> lease_memory::look(const std::string& address, const sessio
 result<lease_memory> lease_memory::look_at(const std::string& path, const session_id& expected) {
   descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd && (errno == ENOENT || errno == ESRCH)) {
+    if (is_hidden(path)) {
+      return error(errc::unavailable, path +
+                                          " is hidden from this user (/proc is mounted with "
+                                          "hidepid); check it as the user of holdfast run");
+    }
     return error(errc::lost, "the guardian of this run is gone (" + path + " does not exist)");
   }
   if (!fd) return error(errc::unavailable, "opening " + path + ": " + std::strerror(errno));

@@ -131,6 +131,16 @@ time.sleep(60)'
   is_gone
 }
 
+@test "check says that /proc does not show the run, and not that it is over" {
+  need_somebody
+  unshare --mount mount -t proc -o hidepid=2 proc /proc ||
+    skip "NOT TESTED: /proc cannot be mounted here"
+  export -f as_somebody
+  expect 69 timeout 30 unshare --mount bash -c 'mount -t proc -o hidepid=2 proc /proc
+    exec "$0" run x -- bash -c "as_somebody ./program check"' "$HOLDFAST"
+  says 'is hidden from this user'
+}
+
 @test "a /proc of another pid namespace is refused" {
   unshare --pid --fork --mount-proc true || skip "NOT TESTED: no pid namespace can be made here"
   expect 69 unshare --pid --fork "$HOLDFAST" run x -- true
