@@ -13,6 +13,11 @@ error failure(const core::reply& r, std::string_view what, std::string_view url)
                           : error(code, std::move(text));
 }
 
+error look_failure(core::reply r, std::string_view what, std::string_view url) {
+  if (r.what == core::status::unknown) r.what = core::status::unavailable;
+  return failure(r, what, url);
+}
+
 error over_error(session_state to, const std::string& reason, const session_id& id) {
   std::string text = "the session " + id.str() + " is " + name_of(to);
   if (!reason.empty()) text += ": " + reason;

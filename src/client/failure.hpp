@@ -15,6 +15,10 @@ namespace holdfast::client {
 /// The public error for an engine's answer that is not a success: "WHAT in URL: the engine's text".
 error failure(const core::reply& r, std::string_view what, std::string_view url);
 
+/// The same of a question that changes nothing: one that was not answered is no outcome that is
+/// unknown.
+error look_failure(core::reply r, std::string_view what, std::string_view url);
+
 /// The error of a session that ended in state `to`.
 error over_error(session_state to, const std::string& reason, const session_id& id);
 

@@ -63,7 +63,7 @@ class replacement {
 
   result<core::listing> ask() const {
     auto l = client::call(store_->engine(), &core::engine::list);
-    if (l.what != core::status::ok) return client::failure(l, "listing", store_->url());
+    if (l.what != core::status::ok) return client::look_failure(l, "listing", store_->url());
     return l;
   }
 

@@ -40,12 +40,6 @@ error no_such_session(const session_id& id, const std::string& url) {
   return {errc::invalid_argument, "there is no session " + id.str() + " in " + url};
 }
 
-/// A look changes nothing: one that was not answered is no outcome that is unknown.
-error look_failure(core::reply r, std::string_view what, const std::string& url) {
-  if (r.what == core::status::unknown) r.what = core::status::unavailable;
-  return failure(r, what, url);
-}
-
 error refusal(const core::session_record& r, life seen, duration free_after) {
   const std::string within = "its locks fall within " + print_duration(free_after);
   const std::string until = r.at.denied

@@ -1,5 +1,9 @@
 #include "tests/promises/store_promises.hpp"
 
+#include "tests/temporary_directory.hpp"
+
+#include <holdfast/fenced.hpp>
+
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -98,6 +102,19 @@ TEST_P(server_promises, a_lease_never_grows_while_the_store_is_silent_and_its_en
     EXPECT_TRUE(l && l->check());
     return !grew;
   });
+}
+
+TEST_P(server_promises, a_question_that_is_not_answered_has_no_outcome_that_is_unknown) {
+  const duration ttl = 4s;
+  session s = open(ttl);
+  auto ops = store::open(url_for(ttl)).value();
+  EXPECT_TRUE(succeeded(ops.list()));
+  const tests::temporary_directory fences;
+  const std::string fence = "file:" + fences.path() + "/f";
+  const frozen servers(kind().freeze);
+  EXPECT_EQ(code(ops.list()), errc::unavailable);
+  const auto plan = replace_fenced(url_for(ttl), s.id(), fence, {.by = "a test", .dry_run = true});
+  EXPECT_EQ(code(plan), errc::unavailable) << "a dry run changes nothing";
 }
 
 }  // namespace
