@@ -13,6 +13,13 @@ namespace {
 
 using core::invalid;
 
+/// What passes by itself, say a shortage of descriptors, is no fault of the URL.
+error unread(const error& why) {
+  const std::string text = "the URL's password_file: " + why.message();
+  const bool passes = why == errc::unavailable && !why.needs_operator();
+  return passes ? why.reworded(text) : error(invalid(text));
+}
+
 result<std::string> password_in(const std::string& path) {
   // Kubernetes and others who mount secrets replace them by links.
   std::error_code failed;
@@ -23,9 +30,9 @@ result<std::string> password_in(const std::string& path) {
   if (failed) return invalid("the URL's password_file " + path + ": " + failed.message());
   const std::string directory = file.parent_path().string();
   const auto opened = open_directory(directory);
-  if (!opened) return invalid("the URL's password_file: " + opened.error().message());
+  if (!opened) return unread(opened.error());
   const auto text = read_text({opened->get(), directory}, file.filename().c_str(), 4096);
-  if (!text) return invalid("the URL's password_file: " + text.error().message());
+  if (!text) return unread(text.error());
   if (!*text) return invalid("the URL's password_file " + path + " is not there");
   std::string password = **text;
   while (!password.empty() && (password.back() == '\n' || password.back() == '\r')) {

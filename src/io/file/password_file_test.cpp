@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,6 +90,21 @@ TEST_F(password_file, that_cannot_be_read_is_refused_by_its_name) {
   EXPECT_THAT(refusal(directory_.path()), HasSubstr(directory_.path()));
   EXPECT_THAT(refusal(file("empty", "\n")), HasSubstr("/empty is empty"));
   EXPECT_THAT(refusal(file("longer", std::string(4097, 'x'))), HasSubstr("4096"));
+}
+
+TEST_F(password_file, that_cannot_be_read_for_want_of_descriptors_may_be_later) {
+  const std::string at = file("p", "secret\n");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto r = read(at);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error(), errc::unavailable);
+  EXPECT_FALSE(r.error().needs_operator());
+  EXPECT_THAT(r.error().message(), HasSubstr("password_file"));
 }
 
 TEST_F(password_file, is_read_again_and_the_last_password_kept_when_it_cannot_be) {
