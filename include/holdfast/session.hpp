@@ -134,7 +134,9 @@ class HOLDFAST_EXPORT session {
   /// - if the store answered that one, one more for the request to leave the queue;
   /// - for a try (zero wait) without an answer, up to four more requests to remove the entry
   ///   that it may have left;
-  /// - on `redlock://`, up to one for the question who has it, when it is refused.
+  /// - on `redlock://`, up to one for the question who has it, when it is refused;
+  /// - on `etcd://` and `zookeeper://`, which try another server, as many again for each request,
+  ///   and a look at the queue is two requests.
   ///
   /// If the entry may still be there then, the session removes it in the background. Until that
   /// is confirmed, this session gets `busy` for the name.

@@ -142,6 +142,12 @@ result<void> store_core::check_ttl(std::optional<duration> named,
 
 result<duration> store_core::fitting(duration ttl) const {
   if (ttl >= opened_.ttl_floor && ttl <= limit_) return ttl;
+  if (opened_.ttl_floor > limit_) {
+    return error(errc::invalid_argument,
+                 "no ttl is long enough: the shortest is " + print_duration(opened_.ttl_floor) +
+                     reason_of_floor(opened_) + "; and the longest is " + print_duration(limit_) +
+                     ", the max_ttl: make that longer");
+  }
   return error(errc::invalid_argument,
                "the ttl is " + print_duration(ttl) + "; it must be from " +
                    print_duration(opened_.ttl_floor) + " to " + print_duration(limit_) +

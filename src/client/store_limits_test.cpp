@@ -42,6 +42,19 @@ TEST(store_limits, a_ttl_that_the_url_names_is_refused_rather_than_made_shorter)
   EXPECT_TRUE(store_core::check_ttl(1h, testing::memory("limits_none")));
 }
 
+TEST(store_limits, a_limit_below_the_shortest_ttl_is_what_is_told) {
+  auto opened = limited("below");
+  opened.ttl_floor = 20s;
+  opened.ttl_floor_reason = "a server may take 10s";
+  const auto s = session_core::open(store_core::on(opened, 30s, 1h), {});
+  ASSERT_EQ(code(s), errc::invalid_argument);
+  EXPECT_NE(
+      s.error().message().find("no ttl is long enough: the shortest is 20s: a server may take "
+                               "10s; and the longest is 10s, the max_ttl"),
+      std::string::npos)
+      << s.error().message();
+}
+
 /// Its records know a limit that nobody reads before a session is opened.
 class limiting_engine final : public testing::wrapped_engine {
  public:

@@ -123,6 +123,11 @@ TEST(store, advises_a_ttl_and_leaves_no_session) {
   EXPECT_EQ(early->severity, severity::warning) << early->text;
   EXPECT_NE(early->text.find("with the last 20s of it for stopping, and "), std::string::npos)
       << early->text;
+  const auto most = ops->advise_ttl(1h, [](duration) { return 40min; });
+  EXPECT_EQ(most->severity, severity::warning) << most->text;
+  EXPECT_NE(most->text.find("the longest that this store takes is 1h, so leave less of it for"),
+            std::string::npos)
+      << most->text;
   EXPECT_EQ(ops->advise_ttl(0ms).error(), errc::invalid_argument);
   EXPECT_EQ(ops->advise_ttl(1ms)->severity, severity::fault) << "no session may have it";
   const auto long_one = ops->advise_ttl(2h);

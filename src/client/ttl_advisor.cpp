@@ -121,8 +121,15 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
                    "no session is opened with " + print_duration(ttl) + ": " + why + "; " + text};
   }
   if (ttl >= least) return finding{severity::good, "ttl", std::move(text)};
-  text += ". This ttl may lose locks that nobody wanted to lose: take " + print_duration(least) +
-          " or more";
+  text += ". This ttl may lose locks that nobody wanted to lose: ";
+  if (least <= measured->limit) {
+    text += "take " + print_duration(least) + " or more";
+  } else {
+    text += "the longest that this store takes is " + print_duration(measured->limit) + ", so " +
+            (early ? "leave less of it for stopping, or " : "") +
+            "make its max_ttl longer, up to " + print_duration(core::ttl_max) +
+            ", where it has one";
+  }
   return finding{severity::warning, "ttl", std::move(text)};
 }
 

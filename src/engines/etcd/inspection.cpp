@@ -16,6 +16,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// In seconds.
+constexpr std::int64_t lease_most = 86'400;
+
 struct answer {
   bool came{};
   unsigned status{};
@@ -108,6 +111,8 @@ void look_at_leases(const std::shared_ptr<cluster>& c, const std::shared_ptr<mem
     if (f.is_number(2)) id = f.as_signed();
     if (f.is_number(3)) seen.lease_min = f.as_signed();
   }
+  // Whatever a peer says, what is made of it fits; no election takes a day.
+  if (seen.lease_min > lease_most) seen.lease_min = 0;
   std::string revoke;
   wire::proto_writer(revoke).signed_number(1, id);
   static_cast<void>(ask(c, m, "/etcdserverpb.Lease/LeaseRevoke", revoke));
