@@ -37,6 +37,7 @@ struct keeper::opening {
   node_set recorded{};
   node_set denied{};
   node_set refused{};  ///< The ttl is too long for them.
+  node_set barred{};   ///< They do not let this user keep a session.
   std::string text{};  ///< What all others said.
 };
 
@@ -153,6 +154,7 @@ bool keeper::note_record(opening& o, cluster& c, node_index i, const io::redis_a
   }
   if (f == fault::denied) o.denied.add(i);
   if (f == fault::ttl_too_long) o.refused.add(i);
+  if (f == fault::permission) o.barred.add(i);
   o.text += "; " + c.addresses()[i] + " " + core::redlock::action_on(f).text;
   if (replies::text_says_more(f)) o.text += ": " + replies::error_text(*a.reply);
   if (core::redlock::action_on(f).look_again && a.reply != nullptr) c.doubted(i);
@@ -183,6 +185,7 @@ void keeper::not_recorded(opening& o) const {
       o.refused.size() >= blocking ||
       (!o.refused.empty() && o.recorded.size() + o.refused.size() >= cluster_->majority());
   core::open_reply& r = o.reply;
+  r.needs_operator = o.barred.size() >= blocking;
   r.what = o.denied.size() >= blocking ? status::denied
            : fits_too_few              ? status::invalid
                                        : status::unavailable;
