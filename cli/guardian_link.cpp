@@ -142,15 +142,22 @@ bool guardian_link::is_gone() {
 void guardian_link::look_at_others() {
   // As pid 1 of a container, too, we are given the orphans of others.
   if (strangers_.empty() && ::getpid() != 1) return;
-  const std::vector<process_ref> seen = own_children();
-  siginfo_t ended{};
-  constexpr int only_look = WEXITED | WNOHANG | WNOWAIT;
-  if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, only_look) != 0 || ended.si_pid != 0) return;
-  for (const process_ref& one : seen) {
-    if (one.pid == pid_) continue;
-    const bool known = std::find(strangers_.begin(), strangers_.end(), one) != strangers_.end();
-    if (!known) strangers_.push_back(one);
-    if (::waitpid(one.pid, nullptr, WNOHANG) == one.pid) std::erase(strangers_, one);
+  for (bool again = true; again;) {
+    const std::vector<process_ref> seen = own_children();
+    siginfo_t ended{};
+    constexpr int only_look = WEXITED | WNOHANG | WNOWAIT;
+    const bool looked = ::waitid(P_PID, static_cast<id_t>(pid_), &ended, only_look) == 0;
+    if (!looked || ended.si_pid != 0) return;
+    again = false;
+    for (const process_ref& one : seen) {
+      if (one.pid == pid_) continue;
+      const bool known = std::find(strangers_.begin(), strangers_.end(), one) != strangers_.end();
+      if (!known) strangers_.push_back(one);
+      if (::waitpid(one.pid, nullptr, WNOHANG) != one.pid) continue;
+      std::erase(strangers_, one);
+      // What it left behind is ours by now, and was perhaps not seen yet.
+      again = true;
+    }
   }
 }
 
