@@ -7,9 +7,8 @@
 #include "cli/standard_descriptors.hpp"
 #include "cli/verbs.hpp"
 
-#include <csignal>
-
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iterator>
 #include <new>

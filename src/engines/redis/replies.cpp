@@ -111,8 +111,9 @@ core::reply refusal_of(const reply& r) {
             "there are " + std::string(rest_of(r)) + " entries, too many to be shown at once"};
   }
   if (says(r, refusal::counter)) return {status::unavailable, std::string(rest_of(r))};
-  return {status_of(r), "the server answered: " + error_text(r),
-          wire::server_error_of(error_text(r)) == wire::server_error::noperm};
+  const std::string said = error_text(r);
+  return {status_of(r), "the server answered: " + said,
+          wire::server_error_of(said) == wire::server_error::noperm};
 }
 
 namespace {
