@@ -68,6 +68,22 @@ TEST_F(sweep, a_long_list_of_ended_sessions_is_read_by_one_command) {
       << "the first one once for each session, and all of them once";
 }
 
+TEST_F(sweep, what_cannot_be_swept_undoes_nothing_that_was_asked_for) {
+  server s;
+  const auto o = open(url(s));
+  auto a = ask(o);
+  member holder(a), denied(a), dead(a), other(a);
+  const auto held = holder.enqueue("a");
+  const auto as_seen = dead.record().at;
+  const std::string life = "holdfast:" + s.command({"HGET", "holdfast:store", "nonce"}).text + ":";
+  s.command({"RPUSH", life + "ended", "nothing that holdfast writes"});
+  EXPECT_EQ(holder.leave("a", held.mine).what, status::ok);
+  EXPECT_EQ(a.deny({denied.id(), "op", "hangs"}).what, status::ok);
+  EXPECT_EQ(a.take({dead.id(), as_seen}).what, status::ok);
+  EXPECT_EQ(holder.close().what, status::ok);
+  EXPECT_EQ(other.enqueue("a").what, status::damaged) << "who comes next is told";
+}
+
 TEST_F(sweep, a_session_that_is_opened_again_holds_nothing_of_its_earlier_incarnation) {
   server s;
   const auto o = open(url(s));

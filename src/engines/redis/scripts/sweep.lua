@@ -140,6 +140,13 @@ local function sweep()
   end
 end
 
+-- Sweeps when a command has done what it was asked for, which no damage that is met now undoes.
+-- Whoever is next to enqueue hears of that.
+local function sweep_behind()
+  local done, left = pcall(sweep)
+  return not done or left
+end
+
 -- Deletes a session's record, which ends all its entries at once. True when some are left to sweep.
 -- What names the work is written first: a refusal later undoes nothing.
 local function end_session(id, inc)
@@ -151,7 +158,7 @@ local function end_session(id, inc)
   run('SREM', P .. 'sessions', id)
   known_sessions[id] = nil
   ended_sessions = nil
-  return sweep()
+  return sweep_behind()
 end
 
 local function flag(truth)
