@@ -307,6 +307,26 @@ TEST_F(redlock_silence, a_session_whose_nodes_all_hang_is_over_a_ttl_later) {
   for (std::size_t i = 0; i < 5; ++i) nodes.resume(i);
 }
 
+/// Fault matrix: all nodes hang under a heartbeat | it ends within a ttl, though no other follows
+TEST_F(redlock_silence, a_heartbeat_that_nobody_answers_ends_by_itself) {
+  const auto url = nodes.url("ttl=2s&node_timeout=200ms");
+  const auto e = engines::redlock::open_redlock(*core::store_url::parse(url)).value().engine;
+  core::open_request o;
+  o.draft.id = *session_id::parse("0123456789abcdef0123456789abcdef");
+  o.draft.ttl = 2s;
+  const auto opened =
+      client::await<core::open_reply>(*e, [&](auto d) { e->open(o, std::move(d)); });
+  ASSERT_EQ(opened.what, core::status::ok) << opened.text;
+  for (std::size_t i = 0; i < 5; ++i) nodes.stop(i);
+  const auto ended = std::make_shared<std::promise<core::status>>();
+  auto how = ended->get_future();
+  e->beat({.id = o.draft.id, .inc = 1, .attempt = 1},
+          [ended](const core::beat_reply& r) { ended->set_value(r.what); });
+  ASSERT_EQ(how.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(how.get(), core::status::unknown);
+  for (std::size_t i = 0; i < 5; ++i) nodes.resume(i);
+}
+
 class hears_nothing final : public io::redis_receiver {
  public:
   void answered(std::uint64_t, const io::redis_answer&) override {}

@@ -90,6 +90,8 @@ void keeper::carry_out(renewal::step s, jobs& after) {
   for (const auto& l : s.lost) lose(l, away, after);
   settle_beats(after);
   wake_at(s.wake);
+  // Of those only the first: it is the oldest.
+  if (!beats_.empty()) wake_at(beats_.front().since + draft_.ttl);
 }
 
 keeper::entry* keeper::find(const renewal::handle& h) noexcept {
@@ -393,7 +395,7 @@ void keeper::end_beats(status what, const std::string& text, jobs& after) {
   beats_.clear();
 }
 
-/// Those that were overtaken by younger ones for a whole ttl.
+/// Those that nobody answered for a whole ttl.
 void keeper::end_old_beats(time_point now, jobs& after) {
   for (waiting_beat& b : beats_) {
     if (b.since + draft_.ttl > now) continue;
@@ -420,7 +422,15 @@ void keeper::wake_at(time_point when) {
 }
 
 void keeper::tick() {
-  advance([](renewal& r) { return r.tick(clock::now()); });
+  jobs after;
+  {
+    const io::held_mutex hold(mutex_);
+    if (closed_ || !renewal_) return;
+    const time_point now = clock::now();
+    end_old_beats(now, after);
+    carry_out(renewal_->tick(now), after);
+  }
+  run(after);
 }
 
 }  // namespace holdfast::engines::redlock
