@@ -25,7 +25,7 @@ using redlock::overview;
 struct typed {
   common_options common;
   std::string action, max_ttl;
-  bool accept_unsafe{}, other_list{}, yes{};
+  bool other_list{}, yes{};
 
   /// `only`: the one action that help is asked for, or empty for all.
   void add_to(arguments& app, const std::string& only) {
@@ -44,9 +44,6 @@ struct typed {
                      "init, recover: the longest ttl of any lock, 100ms to 1h\n"
                      "(default: that of the nodes, the URL's, or 60s)")
           ->type_name("DURATION");
-      app.add_flag("--unsafe", accept_unsafe,
-                   "init, recover: accept servers that may drop keys\n"
-                   "(an eviction policy with a memory limit)");
     }
     if (only.empty() || only == "recover") {
       app.add_flag("--other-list", other_list,
@@ -128,10 +125,9 @@ std::optional<int> check(const typed& t, const report& out) {
                                           ": --other-list is for recover, which alone changes "
                                           "the list of a store");
   }
-  if (!t.writes() && (t.accept_unsafe || !t.max_ttl.empty())) {
+  if (!t.writes() && !t.max_ttl.empty()) {
     return out.fail(exit_code::usage,
-                    "redlock status: --max-ttl and --unsafe are for init and "
-                    "recover; status sets nothing");
+                    "redlock status: --max-ttl is for init and recover; status sets nothing");
   }
   return std::nullopt;
 }
@@ -279,11 +275,10 @@ std::optional<int> ask(const typed& t, const std::string& url, duration max_ttl,
 
 result<overview> carry_out(const typed& t, const std::string& url, duration max_ttl) {
   if (t.action == "init") {
-    return redlock::init(url, {.max_ttl = max_ttl, .accept_unsafe = t.accept_unsafe});
+    return redlock::init(url, {.max_ttl = max_ttl});
   }
   if (t.action == "recover") {
-    return redlock::recover(
-        url, {.max_ttl = max_ttl, .accept_unsafe = t.accept_unsafe, .other_list = t.other_list});
+    return redlock::recover(url, {.max_ttl = max_ttl, .other_list = t.other_list});
   }
   return redlock::status(url);
 }

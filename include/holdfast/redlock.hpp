@@ -60,14 +60,11 @@ struct init_options {
   /// its state waits for as long. Zero: what the nodes have, else the URL's `max_ttl`, which is
   /// 60 s by default.
   duration max_ttl{};
-  /// Accepts servers that may drop keys (an eviction policy with a memory limit).
-  bool accept_unsafe{};
 };
 
 /// How to recover a store.
 struct recover_options {
-  duration max_ttl{};    ///< As in init_options.
-  bool accept_unsafe{};  ///< As in init_options.
+  duration max_ttl{};  ///< As in init_options.
   /// Takes over nodes whose records are of another list of nodes. Their old store loses them: stop
   /// its holders first.
   bool other_list{};
@@ -84,7 +81,8 @@ HOLDFAST_EXPORT result<overview> status(std::string_view url);
 ///
 /// Errors:
 /// - `invalid_argument`: a `max_ttl` out of range, set up already, a replica, the same server
-///   twice, an unsafe setting, or a ttl of the URL that would be longer than `max_ttl`.
+///   twice, one that may drop keys (an eviction policy with a memory limit, which `may_evict=yes`
+///   in the URL accepts), or a ttl of the URL that would be longer than `max_ttl`.
 /// - `unavailable`: a node cannot be used; nothing was written.
 /// - `outcome_unknown`: some records may have been written. The message names the nodes that did
 ///   not confirm theirs, what they replied, and whether a majority votes, which brings in the

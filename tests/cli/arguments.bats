@@ -283,7 +283,7 @@ assert e["version"] == 1 and e["error"]["exit"] == 127, e' "$output"
   [[ -z $(grep -E '.{101}' <<<"$output") ]]
   expect 0 holdfast redlock status --help
   says 'when the store was never set up'
-  [[ $output != *--unsafe* && $output != *--yes* ]]
+  [[ $output != *--max-ttl* && $output != *--yes* ]]
   expect 0 holdfast redlock --help
   says 'holdfast redlock ACTION --help'
   [[ -z $(grep -E '.{101}' <<<"$output") ]]

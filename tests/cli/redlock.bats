@@ -45,7 +45,7 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   expect 64 holdfast redlock
   expect 64 holdfast redlock destroy
   says 'init, status or recover'
-  expect 64 holdfast redlock status --unsafe
+  expect 64 holdfast redlock status --max-ttl 5s
   for action in init status; do
     expect 64 holdfast redlock $action --yes --store local:/is/not/there
     says "redlock $action: --yes is for recover"
@@ -88,11 +88,14 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   cli 4 CONFIG SET maxmemory 100mb >/dev/null
   cli 4 CONFIG SET maxmemory-policy volatile-lru >/dev/null
   expect 64 holdfast redlock init
-  says 'maxmemory-policy noeviction' "127.0.0.1:$(port_of 4) drops keys"
+  says 'maxmemory-policy noeviction' "127.0.0.1:$(port_of 4) drops keys" 'may_evict=yes'
   says "127.0.0.1:$(port_of 5) drops keys"
-  expect 0 holdfast redlock init --unsafe
+  local accepting="$HOLDFAST_STORE&may_evict=yes"
+  expect 0 holdfast redlock init --store "$accepting"
+  expect 69 holdfast doctor --store "$accepting"
+  says fault 'drops keys when its memory limit is reached' '5 of 5 nodes vote'
   expect 69 holdfast doctor
-  says fault 'drops keys when its memory limit is reached'
+  says fault 'accept it: may_evict=yes'
   stop_server 5
 }
 

@@ -78,9 +78,10 @@ std::string server_line(server& s) { return "good Redis " + version_of(s) + ", m
 struct redlock_doctor : testing::Test {
   redlock_doctor() {
     ahead.step(1h);
-    EXPECT_TRUE(succeeded(redlock::init(nodes.url(), {.max_ttl = 90s, .accept_unsafe = true})));
+    EXPECT_TRUE(succeeded(redlock::init(nodes.url(accepting), {.max_ttl = 90s})));
   }
 
+  const std::string accepting{"ttl=5s&may_evict=yes"};
   redis_tests::wall_clock ahead;
   const server::options plain{};
   const server::options evicting{
@@ -95,9 +96,9 @@ struct redlock_doctor : testing::Test {
 };
 
 TEST_F(redlock_doctor, each_node_is_described_in_full) {
-  const std::string url = nodes.url();
+  const std::string url = nodes.url(accepting);
   {
-    session s = nodes.open();
+    session s = nodes.open(accepting);
     ASSERT_TRUE(s.try_acquire(lock_name("a")));  // It lifts floors.
   }
   ASSERT_NE(field(nodes[2], "floor"), field(nodes[2], "epoch"));
@@ -127,7 +128,7 @@ TEST_F(redlock_doctor, a_setting_that_changes_is_told_of_the_next_time) {
   nodes[0].command({"CONFIG", "SET", "maxmemory-policy", "volatile-ttl"});
   nodes[2].command({"CONFIG", "SET", "appendfsync", "everysec"});
   nodes[2].command({"HSET", "holdfast:node", "max_ttl", "5000"});
-  const std::string url = nodes.url("ttl=5s&max_ttl=30s");
+  const std::string url = nodes.url(accepting + "&max_ttl=30s");
   const auto first = lines_of(url, nodes[0].address());
   ASSERT_GE(first.size(), 2U);
   EXPECT_EQ(first[0], server_line(nodes[0]) + "no appendonly file, eviction policy volatile-ttl" +
@@ -146,7 +147,7 @@ TEST_F(redlock_doctor, a_setting_that_changes_is_told_of_the_next_time) {
 }
 
 TEST_F(redlock_doctor, without_tokens_there_is_no_record_to_tell_of) {
-  const std::string url = nodes.url("ttl=5s&tokens=off&assume_fresh=yes");
+  const std::string url = nodes.url(accepting + "&tokens=off&assume_fresh=yes");
   EXPECT_THAT(lines_of(url, nodes[0].address()),
               ElementsAre(server_line(nodes[0]) + "no appendonly file" + no_limit + same_clock,
                           not_durable, "good votes; keeps no record (tokens=off)"));
@@ -157,10 +158,18 @@ TEST_F(redlock_doctor, without_tokens_there_is_no_record_to_tell_of) {
                                            "that for programs that start then"}));
 }
 
+TEST_F(redlock_doctor, a_node_that_may_drop_keys_is_a_fault_once) {
+  EXPECT_THAT(lines_of(nodes.url(), nodes[1].address()),
+              ElementsAre(StartsWith("good Redis"), not_durable,
+                          AllOf(StartsWith("fault drops keys when its memory limit is reached "
+                                           "(maxmemory-policy allkeys-lru)"),
+                                HasSubstr("may_evict=yes"))));
+}
+
 TEST_F(redlock_doctor, what_does_not_vote_is_told_with_its_record) {
   nodes[0].command({"DEL", "holdfast:node"});
   nodes.kill(1);
-  const std::string url = nodes.url();
+  const std::string url = nodes.url(accepting);
   const auto lost = lines_of(url, nodes[0].address());
   ASSERT_EQ(lost.size(), 3U);
   EXPECT_THAT(lost[2], StartsWith("warning lost its state and does not vote for 1m"));

@@ -126,16 +126,55 @@ TEST(redlock_set_up, a_ttl_below_two_node_timeouts_is_refused_and_advised_agains
   EXPECT_TRUE(view.open_session({.ttl = 1s}));
 }
 
+void let_drop_keys(server& s, const std::string& policy) {
+  s.command({"CONFIG", "SET", "maxmemory", "100mb"});
+  s.command({"CONFIG", "SET", "maxmemory-policy", policy});
+}
+
+/// Fault matrix: nodes may drop keys when memory is short | they do not vote unless the URL accepts
+/// it, and the reason says so
+TEST(redlock_set_up, a_node_that_may_drop_keys_does_not_vote_unless_that_is_accepted) {
+  five_nodes nodes(3);
+  nodes.init();
+  // The one keeps its record and drops locks, which have a ttl.
+  let_drop_keys(nodes[0], "volatile-lru");
+  let_drop_keys(nodes[1], "allkeys-lru");
+  for (const std::string tokens : {"", "&tokens=off&assume_fresh=yes"}) {
+    const auto refused = holdfast::open(nodes.url("ttl=5s&node_timeout=1s" + tokens));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(), errc::invalid_argument) << refused.error().message();
+    for (const auto* said : {"1 of 3 nodes vote", "(maxmemory-policy volatile-lru)",
+                             "(maxmemory-policy allkeys-lru)", "may_evict=yes"}) {
+      EXPECT_THAT(refused.error().message(), HasSubstr(said));
+    }
+    const auto accepted =
+        holdfast::open(nodes.url("ttl=5s&node_timeout=1s&may_evict=yes" + tokens));
+    EXPECT_TRUE(accepted) << accepted.error().message();
+  }
+}
+
+/// Fault matrix: a node that votes is set to drop keys, and back | it votes no more, and then
+/// again, while clients are connected
+TEST(redlock_set_up, a_policy_that_changes_is_seen_by_those_who_are_connected) {
+  five_nodes nodes(3);
+  nodes.init();
+  const std::string url = nodes.url("ttl=5s&node_timeout=1s");
+  session s = holdfast::open(url).value();
+  const auto can_lock = [&s] { return s.try_acquire(lock_name("a")).has_value(); };
+  ASSERT_TRUE(can_lock());
+  for (const std::size_t i : {0U, 1U}) let_drop_keys(nodes[i], "volatile-ttl");
+  EXPECT_TRUE(process::eventually([&] { return !can_lock(); }));
+  for (const std::size_t i : {0U, 1U}) let_drop_keys(nodes[i], "noeviction");
+  EXPECT_TRUE(process::eventually(can_lock));
+}
+
 /// Fault matrix: a node that drops keys when memory is short lost its record | its status says why
 TEST(redlock_set_up, the_status_of_a_node_that_is_out_names_its_eviction) {
   five_nodes nodes(3);
   nodes.init();
-  for (const std::size_t i : {0U, 1U}) {
-    nodes[i].command({"CONFIG", "SET", "maxmemory", "100mb"});
-    nodes[i].command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
-  }
+  for (const std::size_t i : {0U, 1U}) let_drop_keys(nodes[i], "allkeys-lru");
   nodes[0].command({"DEL", "holdfast:node"});
-  const auto seen = redlock::status(nodes.url());
+  const auto seen = redlock::status(nodes.url("ttl=5s&may_evict=yes"));
   ASSERT_TRUE(seen) << seen.error().message();
   EXPECT_THAT(seen->nodes.at(0).standing, HasSubstr("lost its state"));
   EXPECT_THAT(seen->nodes.at(0).standing, HasSubstr("; it drops keys"));

@@ -30,7 +30,7 @@ namespace holdfast::core::redlock {
 /// | lagging  | intact, but in an older epoch: rejoins after a pause | no    |
 /// | behind   | its clock is before the newest time that it recorded | no    |
 /// | blank    | no record, and no other node has one: not set up     | no    |
-/// | refused  | a replica, a sentinel, a duplicate, another list     | no    |
+/// | refused  | a replica, sentinel, duplicate, other list, evicting | no    |
 ///
 /// A node without its record, or with another run_id and not durable, or whose clock stepped, or
 /// with an epoch that nobody gives, has lost state. The loss gets a name first: a compare-and-write

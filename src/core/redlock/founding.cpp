@@ -34,7 +34,7 @@ std::string misfit(std::span<const node> nodes, std::size_t i) {
     const bool same = nodes[other].answered && nodes[other].facts.run_id == f.run_id;
     if (same) return "is the same server as " + name_of(nodes[other], other);
   }
-  return nodes[i].unsafe;
+  return {};
 }
 
 /// All that did not answer, and why; empty when there is none. A node that refuses us has answered:

@@ -23,7 +23,6 @@ struct node {
   std::string fresh{};  ///< A nonce from the kernel.
   /// Not answered: its address, and why it cannot be used, when that is known.
   std::string trouble{};
-  std::string unsafe{};  ///< Why it may drop what it keeps, where that is not accepted.
 };
 struct config {
   std::string config_hash{};

@@ -71,7 +71,7 @@ TEST(founding, all_nodes_that_cannot_be_used_are_named_at_once) {
     EXPECT_TRUE(says(e, "host0 is a replica") && says(e, "host3 is a sentinel")) << e.message();
   }
   nodes[1].answered = false;
-  nodes[2].unsafe = "drops keys";
+  nodes[2].facts.unsafe = "drops keys";
   const error all = founding::plan_init(settings, nodes).error();
   EXPECT_EQ(all.code(), errc::invalid_argument);
   EXPECT_TRUE(says(all, "host0 is a replica") && says(all, "host2 drops keys") &&

@@ -9,7 +9,7 @@ std::string misfit_of_kind(const node_facts& f) {
   if (!f.standalone) {
     return "is a sentinel or a node of a Redis Cluster: take it out of the list of nodes";
   }
-  return {};
+  return f.unsafe;
 }
 
 }  // namespace holdfast::core::redlock

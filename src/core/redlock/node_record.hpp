@@ -49,6 +49,7 @@ struct node_facts {
   std::string run_id{};   ///< As in the record.
   bool master{true};
   bool standalone{true};  ///< Neither a sentinel nor of a cluster.
+  std::string unsafe{};   ///< Why it may drop what it keeps, where that is not accepted.
   bool durable{};         ///< `appendfsync always` and nothing that weakens it, verified now.
   /// So it would be, but for a rewrite of its file, in which nothing tells: what was known of this
   /// process before counts.
@@ -58,7 +59,8 @@ struct node_facts {
   time_point asked{};  ///< When that was asked for: the record was there later.
 };
 
-/// For people: why a server of its kind can be no node of any store; empty when it can.
+/// For people: why a server of its kind, or set up so, can be no node of any store; empty when it
+/// can.
 std::string misfit_of_kind(const node_facts& f);
 
 }  // namespace holdfast::core::redlock

@@ -56,7 +56,7 @@ core::status status_of(const error& verdict) noexcept;
 core::reply reply_of(const error& verdict);
 
 /// What INFO says about a node. The address, `durable` and the record are not known from it.
-core::redlock::node_facts facts_of(const io::redis_facts& server);
+core::redlock::node_facts facts_of(const io::redis_facts& server, const settings& set);
 
 /// Hears of connections that come and go; on the loop's thread.
 class link_listener {

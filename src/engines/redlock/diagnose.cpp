@@ -61,7 +61,8 @@ void judge_node(const cluster& c, node_index i, const node_time& t, std::vector<
     return;
   }
   all.push_back(about(name, severity::good, server_text(p, t)));
-  if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty()) {
+  // Where that is not accepted, the node is refused for it.
+  if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty() && p.facts.unsafe.empty()) {
     all.push_back(about(name, severity::fault, unsafe));
   }
   if (!p.refused.load.empty()) {

@@ -1,6 +1,7 @@
 #include "engines/redlock/inspection.hpp"
 
 #include "engines/redlock/commands.hpp"
+#include "engines/redlock/look_at_nodes.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/redis/redis_facts.hpp"
 #include "io/thread/random.hpp"
@@ -31,12 +32,18 @@ reading<node_reading> reading_of(const io::redis_answer& a, bool tokens) {
 
 }  // namespace
 
-core::redlock::node_facts facts_of(const io::redis_facts& server) {
+core::redlock::node_facts facts_of(const io::redis_facts& server, const settings& set) {
   core::redlock::node_facts f;
   f.run_id = io::life_of(server);
   // A sentinel has no role, and is known by its mode.
   f.master = server.role == "master" || server.mode == "sentinel";
   f.standalone = server.mode == "standalone";
+  if (!set.may_evict) {
+    const std::string drops = unsafe_setting(server);
+    if (!drops.empty()) {
+      f.unsafe = drops + ", or accept it: may_evict=yes in the store's URL";
+    }
+  }
   return f;
 }
 
@@ -169,7 +176,7 @@ void cluster::inspection::finish(cluster& c, const io::redis_answer& a) {
   core::redlock::node_facts f;
   {
     const io::held_mutex hold(c.mutex_);
-    f = facts_of(*m.server);
+    f = facts_of(*m.server, c.settings_);
     m.facts_of = connection_;
     m.judged = true;
     m.refused.unreadable.clear();
@@ -193,12 +200,12 @@ bool cluster::inspection::may_vote_unseen(const cluster& c) const {
   const io::held_mutex hold(c.mutex_);
   const member& m = *c.members_[node_];
   if (!m.informed || !c.admission_.voters().has(node_)) return false;
-  const auto is = facts_of(*m.server);
+  const auto is = facts_of(*m.server, c.settings_);
   const auto& was = c.admission_.facts_of(node_);
   const bool durable = syncs_ == syncing::rewriting ? was.durable : syncs_ == syncing::always;
   const bool recorded = !was.record || was.record->durable == durable;
-  return is.master && is.standalone && is.run_id == was.run_id && durable == was.durable &&
-         recorded;
+  return core::redlock::misfit_of_kind(is).empty() && is.run_id == was.run_id &&
+         durable == was.durable && recorded;
 }
 
 /// A node whose record cannot be read does not vote; it is asked again while it is connected.
@@ -211,7 +218,7 @@ void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, 
   bool unfit{};
   {
     const io::held_mutex hold(c.mutex_);
-    f = facts_of(*m.server);
+    f = facts_of(*m.server, c.settings_);
     // These answer no script that has keys, and are known by what they said of themselves.
     unfit = !f.master || !f.standalone;
     m.judged = true;

@@ -31,8 +31,7 @@ using holdfast::redlock::node_info;
 using holdfast::redlock::overview;
 using holdfast::redlock::recover_options;
 
-std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c,
-                                              bool accept_unsafe) {
+std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c) {
   wait_ready(c);
   const auto times = times_of(c);
   std::vector<founding::node> nodes;
@@ -47,7 +46,6 @@ std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c,
     n.at = times[i].at;
     n.trouble = p.trouble;
     n.fresh = io::random_session_id().str();
-    if (n.answered && p.server && !accept_unsafe) n.unsafe = unsafe_setting(*p.server);
     nodes.push_back(std::move(n));
   }
   return nodes;
@@ -181,7 +179,7 @@ result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const recover
                  "with tokens=off the nodes keep no records: there is nothing "
                  "to set up or to recover");
   }
-  const auto nodes = look_for_founding(c, options.accept_unsafe);
+  const auto nodes = look_for_founding(c);
   founding::config config;
   config.config_hash = c->set().config_hash;
   config.max_ttl = max_ttl_of(options.max_ttl, *c);
@@ -224,7 +222,7 @@ overview look_over(const std::shared_ptr<cluster>& c) {
 }
 
 result<overview> init(const std::shared_ptr<cluster>& c, const init_options& options) {
-  const recover_options same{.max_ttl = options.max_ttl, .accept_unsafe = options.accept_unsafe};
+  const recover_options same{.max_ttl = options.max_ttl};
   return plan_and_write(c, same, "init", &founding::plan_init);
 }
 

@@ -87,8 +87,9 @@ duration settings::timeout_for(duration lease) const noexcept {
 }
 
 result<settings> read_settings(const core::store_url& url) {
-  if (auto known = url.only({"ttl", "max_ttl", "node_timeout", "tokens", "assume_fresh",
-                             "extensions", "password_file", "ca", "cert", "key", "verify"});
+  if (auto known =
+          url.only({"ttl", "max_ttl", "node_timeout", "tokens", "assume_fresh", "may_evict",
+                    "extensions", "password_file", "ca", "cert", "key", "verify"});
       !known) {
     return known.error();
   }
@@ -112,6 +113,9 @@ result<settings> read_settings(const core::store_url& url) {
   if (s.assume_fresh && s.tokens) {
     return invalid("assume_fresh=yes is for tokens=off; with tokens the node records decide");
   }
+  const auto evict = one_of(url, "may_evict", "yes", "no", false);
+  if (!evict) return evict.error();
+  s.may_evict = *evict;
   const std::string extensions = url.value("extensions");
   if (!extensions.empty()) {
     const auto most = number(extensions, "extensions", settings::no_limit - 1);

@@ -27,6 +27,7 @@ struct settings {
   std::shared_ptr<io::tls_source> tls{};  ///< Null: plain text.
   bool tokens{true};
   bool assume_fresh{};
+  bool may_evict{};  ///< Servers that may drop keys when their memory limit is reached are used.
   std::optional<duration> ttl{};  ///< What the URL says; the client has checked it.
   duration max_ttl{};
   bool max_ttl_given{};  ///< By the URL, else it is the default.

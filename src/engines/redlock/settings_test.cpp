@@ -42,7 +42,7 @@ TEST(redlock_settings, a_key_that_is_not_given_has_its_default) {
   EXPECT_EQ(s->login.user + s->login.password, "");
   EXPECT_EQ(s->tls, nullptr);
   EXPECT_TRUE(s->tokens);
-  EXPECT_FALSE(s->assume_fresh || s->max_ttl_given);
+  EXPECT_FALSE(s->assume_fresh || s->max_ttl_given || s->may_evict);
   EXPECT_FALSE(s->ttl || s->node_timeout);
   EXPECT_EQ(s->max_ttl, 60s);
   EXPECT_EQ(s->extensions, settings::no_limit);
@@ -53,7 +53,7 @@ TEST(redlock_settings, a_key_that_is_not_given_has_its_default) {
 TEST(redlock_settings, every_key_is_read) {
   const auto s = settings_of(
       "redlock://u:secret@[::1]:7000,unix:/run/r.sock,h/3?ttl=4s&max_ttl=5s&node_timeout=70ms"
-      "&tokens=off&assume_fresh=yes&extensions=2");
+      "&tokens=off&assume_fresh=yes&extensions=2&may_evict=yes");
   ASSERT_TRUE(s) << s.error().message();
   EXPECT_EQ(s->nodes.size(), 3U);
   EXPECT_TRUE(s->nodes[1].is_unix());
@@ -61,7 +61,7 @@ TEST(redlock_settings, every_key_is_read) {
   EXPECT_EQ(s->login.password, "secret");
   EXPECT_EQ(s->login.database, 3U);
   EXPECT_FALSE(s->tokens);
-  EXPECT_TRUE(s->assume_fresh && s->max_ttl_given);
+  EXPECT_TRUE(s->assume_fresh && s->max_ttl_given && s->may_evict);
   EXPECT_EQ(s->ttl, 4s);
   EXPECT_EQ(s->max_ttl, 5s);
   EXPECT_EQ(s->node_timeout, 70ms);
@@ -146,6 +146,11 @@ TEST(redlock_settings, an_even_number_of_nodes_is_told) {
   EXPECT_EQ(settings_of(list_of(4))->even_nodes(),
             "4 nodes tolerate no more failures than 3 nodes do; use an odd number");
   EXPECT_EQ(settings_of(list_of(5))->even_nodes(), "");
+}
+
+TEST(redlock_settings, whether_keys_may_be_dropped_is_said_by_yes_or_no) {
+  expect_refused("redlock://h?may_evict=allkeys-lru", "it must be yes or no");
+  EXPECT_FALSE(settings_of("redlock://h?may_evict=no")->may_evict);
 }
 
 TEST(redlock_settings, what_tokens_say_decides_what_else_may_be_said) {
