@@ -335,10 +335,8 @@ result<void> directory::make_life_directory() {
     const bool is_unfinished = grouped() && (facts->mode & 0777U) == 0700;
     if (!is_unfinished || facts->owner != ::geteuid()) return {};
   }
-  if (::fchmodat(fd_.get(), file::life, mode, 0) != 0) {
-    return io::file_failure("set the mode of", path, errno);
-  }
-  return {};
+  const int code = io::set_directory_mode(fd_.get(), file::life, mode);
+  return code == 0 ? result<void>() : io::file_failure("set the mode of", path, code);
 }
 
 result<void> directory::finish_setup() {

@@ -36,7 +36,7 @@ result<void> make_for(gid_t group, const std::string& path) {
                             "create it, or choose a path where you may write");
   }
   // A umask that takes our own rights away would close it to us.
-  (void)::chmod(draft.c_str(), 0700);
+  (void)io::set_directory_mode(AT_FDCWD, draft.c_str(), 0700);
   auto done = give_to(group, draft, path);
   if (done && ::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
     // Where the kernel cannot do it the store is refused for its file system a moment later.

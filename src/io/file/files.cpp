@@ -9,8 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <system_error>
 
@@ -82,13 +86,49 @@ error cannot_make(const std::string& directory, int code) {
 
 }  // namespace
 
+namespace {
+
+/// A directory and its mode. Whoever may write where it stands can put another one, or a link, in
+/// its place at any moment: it is looked at and changed by descriptor. By one that reads nothing,
+/// for its mode may not allow that.
+class new_directory {
+ public:
+  new_directory(int directory, const char* name) noexcept
+      : fd_(::openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
+    if (!fd_ || ::fstat(fd_.get(), &is_) != 0) code_ = errno;
+  }
+  int code() const noexcept { return code_; }  ///< Why it cannot be looked at; zero: it can.
+  mode_t mode() const noexcept { return is_.st_mode & 07777U; }
+  /// Of one of our own only, also where we might set any.
+  int set_mode(mode_t mode) const noexcept {
+    if (is_.st_uid != ::geteuid()) return EPERM;
+    // The call that takes a descriptor does not take this kind.
+    std::array<char, 48> link{"/proc/thread-self/fd/"};
+    const auto end = static_cast<std::ptrdiff_t>(std::strlen(link.data()));
+    std::to_chars(link.begin() + end, link.end() - 1, fd_.get());
+    return ::chmod(link.data(), mode) == 0 ? 0 : errno;
+  }
+
+ private:
+  unique_fd fd_;
+  int code_{};
+  struct stat is_ {};
+};
+
+}  // namespace
+
+int set_directory_mode(int directory, const char* name, mode_t mode) noexcept {
+  const new_directory made(directory, name);
+  return made.code() != 0 ? made.code() : made.set_mode(mode);
+}
+
 int make_directory(const std::string& path, mode_t mode) noexcept {
-  struct stat made {};
-  if (::mkdir(path.c_str(), mode) != 0 || ::lstat(path.c_str(), &made) != 0) return errno;
+  if (::mkdir(path.c_str(), mode) != 0) return errno;
+  const new_directory made(AT_FDCWD, path.c_str());
+  if (made.code() != 0) return made.code();
   // A umask may take our own rights away.
   const mode_t owners = mode & S_IRWXU;
-  if ((made.st_mode & owners) == owners) return 0;
-  return ::chmod(path.c_str(), (made.st_mode & 07777U) | owners) == 0 ? 0 : errno;
+  return (made.mode() & owners) == owners ? 0 : made.set_mode(made.mode() | owners);
 }
 
 result<void> make_directories(const std::string& path, mode_t mode) {

@@ -44,7 +44,10 @@ result<file_facts> facts_of(int fd, std::string_view path);
 /// Creates a directory. Its owner has all rights of `mode` in it, whatever the umask is: without
 /// them no process of that user could ever use it. Returns the errno; zero: done.
 int make_directory(const std::string& path, mode_t mode) noexcept;
-/// The same with its parents; those that exist are left as they are.
+/// The mode of a directory of this user; a symbolic link is not followed. Returns the errno; zero:
+/// done.
+int set_directory_mode(int directory, const char* name, mode_t mode) noexcept;
+/// Creates a directory with its parents; those that exist are left as they are.
 result<void> make_directories(const std::string& path, mode_t mode);
 /// A directory descriptor; a symbolic link in the last step is refused.
 result<unique_fd> open_directory(const std::string& path);

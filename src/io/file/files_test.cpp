@@ -67,6 +67,10 @@ class careful_files : public testing::Test {
   }
   place where() const { return {fd_.get(), dir_.path()}; }
   std::string at(const char* name) const { return where().at(name); }
+  static mode_t mode_at(const std::string& path) {
+    struct stat there {};
+    return ::stat(path.c_str(), &there) == 0 ? there.st_mode & 07777U : 0U;
+  }
 
  private:
   tests::temporary_directory dir_;
@@ -116,11 +120,27 @@ TEST_F(careful_files, a_created_file_has_its_mode_whatever_the_umask) {
   EXPECT_TRUE(facts->regular);
 }
 
+TEST_F(careful_files, only_a_directory_of_our_own_is_given_a_mode_and_no_link_is_followed) {
+  const auto mode_of = [this](const char* name) { return mode_at(at(name)); };
+  ASSERT_EQ(::mkdir(at("dir").c_str(), 0000), 0);
+  EXPECT_EQ(set_directory_mode(where().directory, "dir", 02770), 0);
+  EXPECT_EQ(mode_of("dir"), 02770U);
+  ASSERT_EQ(::mkdir(at("victim").c_str(), 0700), 0);
+  ASSERT_EQ(::symlink(at("victim").c_str(), at("link").c_str()), 0);
+  ASSERT_TRUE(open_or_create(where(), "file", 0600));
+  for (const char* name : {"link", "file"}) {
+    EXPECT_EQ(set_directory_mode(where().directory, name, 02770), ENOTDIR) << name;
+  }
+  EXPECT_EQ(mode_of("victim"), 0700U);
+  EXPECT_EQ(mode_of("file"), 0600U);
+  EXPECT_EQ(set_directory_mode(where().directory, "missing", 02770), ENOENT);
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown(at("victim").c_str(), 65534, 65534), 0);
+  EXPECT_EQ(set_directory_mode(where().directory, "victim", 02770), EPERM);
+  EXPECT_EQ(mode_of("victim"), 0700U);
+}
+
 TEST_F(careful_files, a_created_directory_is_its_owners_whatever_the_umask) {
-  const auto mode_of = [](const std::string& path) {
-    struct stat there {};
-    return ::stat(path.c_str(), &there) == 0 ? there.st_mode & 07777U : 0U;
-  };
   // Nothing, what keeps new files private, and what most users have.
   for (const auto& [mask, parents] : {std::pair{0777U, 0700U}, {0177U, 0700U}, {0022U, 0755U}}) {
     const std::string top = at("top") + std::to_string(mask);
@@ -128,8 +148,8 @@ TEST_F(careful_files, a_created_directory_is_its_owners_whatever_the_umask) {
     const auto made = make_directories(top + "/below", 0700);
     ::umask(before);
     EXPECT_TRUE(made);
-    EXPECT_EQ(mode_of(top), parents);
-    EXPECT_EQ(mode_of(top + "/below"), 0700U);
+    EXPECT_EQ(mode_at(top), parents);
+    EXPECT_EQ(mode_at(top + "/below"), 0700U);
   }
 }
 
