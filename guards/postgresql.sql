@@ -122,7 +122,8 @@ BEGIN
 END $$;
 
 -- From now on only admitted transactions write to the table. Several tables may share a resource.
--- It runs with the caller's rights: whoever may add triggers to the table may protect it.
+-- It runs with the caller's rights, who has to own the table or have its right TRIGGER, and, where
+-- the guard is another's, to be given EXECUTE on this function and on require_token.
 CREATE FUNCTION holdfast.protect(guarded regclass, resource text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -133,6 +134,7 @@ END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA holdfast FROM PUBLIC;
 GRANT USAGE ON SCHEMA holdfast TO PUBLIC;
-GRANT EXECUTE ON FUNCTION holdfast.admit(text, text), holdfast.require_token() TO PUBLIC;
+-- No function: whoever may call admit, or set up a trigger of his own with require_token, can put
+-- the floor above every token, and so stop all writers. A trigger runs without that right.
 
 COMMIT;

@@ -58,7 +58,7 @@ class Postgres(Server):
 def setUpModule():
     global server
     server = Postgres()
-    server.run("CREATE ROLE writer LOGIN;")
+    server.run("CREATE ROLE writer LOGIN; CREATE ROLE guest LOGIN;")
 
 
 def tearDownModule():
@@ -105,7 +105,8 @@ class PostgresqlGuard(Contract, unittest.TestCase):
     def setUp(self):
         server.run("DROP SCHEMA IF EXISTS holdfast CASCADE; DROP TABLE IF EXISTS accounts;"
                    "CREATE TABLE accounts (text text); GRANT ALL ON accounts TO writer;"
-                   + guard("postgresql.sql") + "SELECT holdfast.protect('accounts', 'books');")
+                   + guard("postgresql.sql") + "SELECT holdfast.protect('accounts', 'books');"
+                   "GRANT EXECUTE ON FUNCTION holdfast.admit(text, text) TO writer;")
 
     def write(self, fencing_token, text):
         server.run(f"BEGIN; SELECT holdfast.admit('books', {quoted(fencing_token)});"
@@ -124,8 +125,23 @@ class PostgresqlGuard(Contract, unittest.TestCase):
             self.assertIn("nothing is no fencing token", str(caught.exception))
         self.assertEqual(self.read(), None)
 
+    def test_who_may_not_write_cannot_stop_those_who_may(self):
+        self.write(token(42), "a")
+        last = token(9007199254740991)
+        for sql in (f"SELECT holdfast.admit('books', '{last}')",
+                    f"SELECT holdfast.raise_floor('books', '{last}')",
+                    f"SET holdfast.token = '{last}'; CREATE TEMP TABLE mine (text text);"
+                    "CREATE TRIGGER own BEFORE INSERT ON mine"
+                    " EXECUTE FUNCTION holdfast.require_token('books');"
+                    "INSERT INTO mine VALUES ('x')"):
+            with self.assertRaisesRegex(Exception, "permission denied for function"):
+                server.run(sql + ";", user="guest")
+        self.write(token(43), "b")
+        self.assertEqual(self.read(), "b")
+
     def test_a_connection_can_carry_its_token(self):
         options = "-c holdfast.token="
+        server.run("REVOKE EXECUTE ON FUNCTION holdfast.admit(text, text) FROM writer;")
         server.run("INSERT INTO accounts VALUES ('a');", user="writer",
                    options=options + token(42))
         server.run(f"SET holdfast.token = '{token(43)}'; UPDATE accounts SET text = 'b';",
