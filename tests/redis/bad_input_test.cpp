@@ -48,6 +48,49 @@ TEST_F(bad_input, a_port_that_does_not_speak_tls_is_refused) {
   expect(r, "TLS");
 }
 
+TEST_F(bad_input, whom_the_last_token_refuses_changes_nothing_for_who_holds) {
+  server s;
+  const auto o = open(url(s));
+  member holder(ask(o));
+  s.command({"HSET", "holdfast:store", "floor", "9007199254740990"});
+  ASSERT_EQ(holder.enqueue("a").mine.value, 9007199254740991U);
+  expect(holder.attempt("b"), "the tokens of this store are used up");
+  EXPECT_EQ(s.command({"HGET", "holdfast:store", "floor"}).text, "9007199254740991");
+  EXPECT_EQ(holder.beat().what, status::ok);
+}
+
+TEST_F(bad_input, a_floor_that_no_token_reached_is_not_believed) {
+  server s;
+  const auto kept = [&s](const char* what) {
+    return s.command({"HGET", "holdfast:store", what}).text;
+  };
+  await(open(url(s)), status::ok);
+  s.command({"HSET", "holdfast:store", "floor", "9054515202438576"});
+  for (int i = 0; i < 2; ++i) expect(await(open(url(s)), status::unavailable), "lost its state");
+  const std::string life = kept("nonce");
+  EXPECT_LT(std::stoull(kept("floor")), 9'000'000'000'000'000U) << "the clock's, as of a new store";
+  expect(await(open(url(s)), status::unavailable), "lost its state");
+  EXPECT_EQ(kept("nonce"), life) << "and it is replaced once";
+}
+
+TEST_F(bad_input, long_texts_in_a_record_end_no_connection) {
+  server s;
+  const auto o = open(url(s));
+  auto a = ask(o);
+  member denied(a), other(a);
+  const std::string life = s.command({"HGET", "holdfast:store", "nonce"}).text;
+  const std::string record = "holdfast:" + life + ":session:";
+  const std::string text(70'000, 'x');
+  s.command(
+      {"HSET", record + denied.id().str(), "denied", "1", "denied_by", text, "denied_why", text});
+  const auto told = denied.beat();
+  EXPECT_EQ(told.what, status::denied);
+  EXPECT_LT(told.text.size(), 1'000U);
+  s.command({"HSET", record + other.id().str(), "gate", text});
+  EXPECT_NE(other.attempt("a").what, status::unavailable);
+  EXPECT_EQ(other.beat().what, status::ok) << "and no connection was made anew";
+}
+
 TEST_F(bad_input, a_user_that_may_only_read_is_refused) {
   server s({.users = "user default on nopass ~* &* +@all\n"
                      "user reader on >secret ~* &* +@read +@connection +@scripting +info +time\n"});

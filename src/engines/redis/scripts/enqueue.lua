@@ -10,7 +10,7 @@ return answer(function()
   end
   -- Behind the search for an own entry: the gate shuts out what comes late, and that one is there.
   if gate ~= known_gate then
-    refuse('HFGATE ' .. gate)
+    refuse('HFGATE ' .. string.sub(gate, 1, 20))
   end
   local there = count_entries(name, '+inf', left)
   local is_permit = kind_of(mode) == 'p'

@@ -6,7 +6,7 @@ return answer(function()
   -- It is the caller's own: the answer to its opening was lost.
   if there[1] then
     if there[3] ~= '0' then
-      refuse('HFDENIED ' .. (there[5] or '') .. '\t' .. (there[6] or ''))
+      refuse_denied(there[5], there[6])
     end
     return {there[1], there[2], there[4]}
   end

@@ -60,9 +60,17 @@ end
 local function next_number()
   local number = run('HINCRBY', 'holdfast:store', 'floor', 1)
   if not (number <= LARGEST) then
+    -- Who is refused changes nothing: a floor above what tokens have looks like damage.
+    run('HINCRBY', 'holdfast:store', 'floor', -1)
     refuse('HFCOUNTER the tokens of this store are used up')
   end
   return digits(number)
+end
+
+-- Texts that somebody else wrote are cut to what is shown: a client gives up a connection on which
+-- an error takes 64 kB.
+local function refuse_denied(by, why)
+  refuse('HFDENIED ' .. string.sub(by or '', 1, 300) .. '\t' .. string.sub(why or '', 1, 300))
 end
 
 -- The session's own fields; it has this incarnation and is not denied.
@@ -72,7 +80,7 @@ local function usable_session(id, inc)
     refuse('HFGONE session ' .. id .. ' is not there')
   end
   if got[2] ~= '0' then
-    refuse('HFDENIED ' .. (got[4] or '') .. '\t' .. (got[5] or ''))
+    refuse_denied(got[4], got[5])
   end
   return got[3]
 end

@@ -9,8 +9,17 @@ return answer(function()
       return 0
     end
   end
+  local now = clock()
+  if now > LARGEST then
+    refuse('HFDAMAGED the clock of the server is behind the year 2255: set it right')
+  end
+  -- Above it no token was given: somebody else wrote that, and it would use up all tokens.
+  local kept = tonumber(there[5]) or 0
+  if kept > LARGEST then
+    kept = 0
+  end
   -- What was given out and lost was below the clock: nobody takes a million tokens a second.
-  local floor = math.max(tonumber(there[5]) or 0, tonumber(known), clock())
+  local floor = math.max(kept, tonumber(known), now)
   allow_when_full('holdfast:store')
   -- A cursor counts for one process only: cleaning begins anew.
   run('HSET', 'holdfast:store', 'format', '1', 'nonce', nonce, 'run_id', run_id,
