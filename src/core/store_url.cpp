@@ -195,6 +195,10 @@ result<void> read_query(store_url& url, std::string_view text, std::size_t at) {
     if (!key) return key.error();
     auto value = decoded(pair.substr(equals + 1), at + equals + 1);
     if (!value) return value.error();
+    // A variable that is not set: the default would be no password, or another CA.
+    if (value->empty()) {
+      return bad(at + equals + 1, "a key without a value; leave out the key for its default");
+    }
     if (!url.query.emplace(std::move(*key), std::move(*value)).second) {
       return bad(at, "a key is given twice");
     }

@@ -78,6 +78,17 @@ TEST(store_url, says_what_is_wrong_at_which_byte_and_never_repeats_it) {
   }
 }
 
+TEST(store_url, an_empty_value_is_refused) {
+  for (const char* key : {"password_file", "ca", "cert", "key", "verify", "extensions", "tokens"}) {
+    for (const char* behind : {"", "&ttl=5s"}) {
+      const auto url = store_url::parse("redlock+tls://h?" + std::string(key) + "=" + behind);
+      ASSERT_FALSE(url) << key;
+      EXPECT_EQ(url.error(), errc::invalid_argument);
+      EXPECT_NE(url.error().message().find("a key without a value"), std::string::npos);
+    }
+  }
+}
+
 TEST(store_url, no_message_and_no_text_holds_the_password) {
   EXPECT_EQ(read("redis://me:hunter2@h?ttl=1s").str(), "redis://me@h?ttl=1s");
   EXPECT_EQ(read("redis://:hunter2@h").str().find("hunter2"), std::string::npos);

@@ -70,7 +70,8 @@ result<servers_url> servers_of(const core::store_url& url, const servers_rule& r
                    "://USER@host?password_file=");
   }
   if (!s.user.empty() && s.password.empty()) {
-    return invalid("the URL names the user '" + s.user + "' and no password; give password_file=");
+    // Not which: some write the password alone there.
+    return invalid("the URL names a user and no password; give password_file=");
   }
   const auto timeout = timeout_of(url);
   if (!timeout) return timeout.error();

@@ -31,8 +31,9 @@ result<redis_login> login_of(const core::store_url& url) {
   auto password = password_of(url);
   if (!password) return password.error();
   if (password->empty() && !url.user.empty()) {
-    return invalid("the URL names the user '" + url.user +
-                   "' and no password; give password_file=");
+    // Not which: some write the password alone there.
+    return invalid(
+        "the URL names a user and no password; give password_file=, or write :PASSWORD@");
   }
   redis_login login{.user = url.user,
                     .password = std::move(*password),
