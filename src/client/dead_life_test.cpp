@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 namespace holdfast {
@@ -60,6 +61,32 @@ TEST_F(dead_life, stays_while_its_record_may_be_on_its_way_to_a_server) {
   std::filesystem::last_write_time(file_, std::filesystem::last_write_time(file_) - 11s);
   open_and_close_a_session(loop_);
   EXPECT_FALSE(file_is_there());
+}
+
+/// As with the user's last login, or by what cleans /tmp.
+TEST_F(dead_life, a_directory_that_was_removed_stops_no_new_session) {
+  const std::string base = directory_.path() + "/run";
+  const std::string lives = base + "/life";
+  std::filesystem::create_directories(lives);
+  auto opened = client::testing::memory("removed");
+  opened.life_directory = lives;
+  const auto has_life = [&]() -> std::optional<bool> {
+    auto core = client::session_core::open(client::store_core::on(opened, 30s, 1h), {});
+    if (!core) return std::nullopt;
+    const bool has = (*core)->life_descriptor() >= 0;
+    EXPECT_TRUE(client::session_core::make_session(*core).close());
+    return has;
+  };
+  std::filesystem::remove_all(base);
+  EXPECT_EQ(has_life(), std::nullopt) << "the store itself is gone";
+  opened.loop = loop_;
+  EXPECT_EQ(has_life(), true) << "made again";
+  std::filesystem::remove_all(base);
+  std::ofstream(base).flush();
+  EXPECT_EQ(has_life(), std::nullopt) << "it is not missing, and something is wrong";
+  std::filesystem::remove(base);
+  std::filesystem::create_directory_symlink("/nowhere", base);
+  EXPECT_EQ(has_life(), false) << "as where there was none at first";
 }
 
 TEST_F(dead_life, is_removed_at_once_where_the_process_writes_its_record_itself) {

@@ -3,11 +3,13 @@
 #include "client/session_core.hpp"
 #include "core/control_character.hpp"
 #include "io/process/process_identity.hpp"
+#include "io/process/run_directory.hpp"
 #include "io/thread/random.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -47,6 +49,21 @@ result<duration> check_options(const store_core& store, const session_options& o
     if (!checked) return checked.error();
   }
   return store.fitting(o.ttl.value_or(store.default_ttl()));
+}
+
+/// Nothing: its directory was removed since the store was opened, and cannot be made again. Then
+/// this session ends by its ttl, as on a store that had none at first. Where the store is that
+/// directory it is gone with it.
+result<std::optional<io::life_lock>> hold_life(const engines::opened_store& where,
+                                               const session_id& id) {
+  auto held = io::life_lock::hold(where.life_directory, id, where.group_writable);
+  if (!held && where.loop) {
+    const auto again = io::make_life_directory_again(where.life_directory);
+    if (!again) return std::optional<io::life_lock>();
+    if (*again) held = io::life_lock::hold(where.life_directory, id, where.group_writable);
+  }
+  if (!held) return held.error();
+  return std::optional(std::move(*held));
 }
 
 }  // namespace
@@ -92,12 +109,14 @@ result<void> session_core::enter() {
   const auto& where = store_->opened();
   if (!where.life_directory.empty()) {
     // Before the record: a record without a held life lock would look like a dead owner's.
-    auto held = io::life_lock::hold(where.life_directory, id_, where.group_writable);
+    auto held = hold_life(where, id_);
     if (!held) return held.error();
-    const io::held_mutex hold(mutex_);
-    life_ = std::move(*held);
-    life_descriptor_ = life_.descriptor();
-    r.draft.where = life_.place();
+    if (*held) {
+      const io::held_mutex hold(mutex_);
+      life_ = std::move(**held);
+      life_descriptor_ = life_.descriptor();
+      r.draft.where = life_.place();
+    }
   }
   r.draft.id = id_;
   r.draft.ttl = ttl_;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 namespace holdfast::io {
@@ -63,6 +64,16 @@ result<std::string> life_directory_of(const std::string& store) {
   const std::string path = *base + "/life-" + core::hexadecimal(core::fnv1a(store));
   if (auto made = make_private(path); !made) return made.error();
   return path;
+}
+
+result<bool> make_life_directory_again(const std::string& directory) {
+  struct stat s {};
+  if (::lstat(directory.c_str(), &s) == 0 || errno != ENOENT) return false;
+  const std::string base = directory.substr(0, directory.rfind('/'));
+  for (const std::string& path : {base, directory}) {
+    if (auto made = make_private(path); !made) return made.error();
+  }
+  return true;
 }
 
 }  // namespace holdfast::io

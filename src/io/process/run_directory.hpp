@@ -18,4 +18,9 @@ namespace holdfast::io {
 /// `invalid_argument` where `$HOLDFAST_RUN_DIRECTORY` is no absolute path.
 result<std::string> life_directory_of(const std::string& store);
 
+/// Makes one of those again that was removed meanwhile, as with the user's last login, or by what
+/// cleans /tmp. False: it is there, so that is not why it could not be used.
+/// Errors: as above.
+result<bool> make_life_directory_again(const std::string& directory);
+
 }  // namespace holdfast::io
