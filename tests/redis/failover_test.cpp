@@ -129,7 +129,7 @@ TEST_F(failover, a_script_that_was_made_for_the_server_before_counts_for_nothing
         }
         return redis::commands::sweep_more(nonce);
       },
-      redis::master::copies::awaited,
+      redis::master::copies::awaited, redis::master::room::half,
       [&](const redis::master::answer& a) {
         told.set_value(a.reply == nullptr ? a.failure.text : "answered: " + a.reply->text);
       });

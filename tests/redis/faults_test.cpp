@@ -3,6 +3,10 @@
 #include "tests/redis_server/wall_clock.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
@@ -32,6 +36,30 @@ TEST_P(passing, contenders_go_on_when_it_is_over) {
 
 INSTANTIATE_TEST_SUITE_P(faults, passing, testing::ValuesIn(redis_tests::faults::all()),
                          [](const auto& of) { return of.param.name; });
+
+class crowd : public store_test {};
+
+TEST_F(crowd, releases_without_an_answer_keep_no_heartbeat_out) {
+  server s;
+  const auto o = open(url(s, "&node_timeout=10s"));
+  member one(ask(o));
+  s.stop();
+  const auto refused = std::make_shared<std::atomic<int>>();
+  for (std::uint64_t i = 1; i <= 40'000 && *refused == 0; ++i) {
+    o.engine->leave({.name = lock_name("a"), .id = one.id(), .inc = one.inc(), .request = i},
+                    [refused](const core::leave_reply& r) {
+                      if (r.what == status::unavailable) ++*refused;
+                    });
+  }
+  EXPECT_GT(*refused, 0) << "the connection is not full";
+  const auto answered = std::make_shared<std::promise<status>>();
+  auto beat = answered->get_future();
+  o.engine->beat({.id = one.id(), .inc = one.inc(), .attempt = 1},
+                 [answered](const core::beat_reply& r) { answered->set_value(r.what); });
+  EXPECT_EQ(beat.wait_for(0s), std::future_status::timeout) << "it was not sent";
+  s.resume();
+  EXPECT_EQ(beat.get(), status::ok);
+}
 
 /// Faults that take state away. Leases of a second are waited out.
 class losses : public contested {};

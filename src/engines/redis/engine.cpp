@@ -21,6 +21,7 @@ using core::status;
 using nonce = std::string_view;
 
 using enum master::copies;
+using enum master::room;
 
 /// What a view says about an entry of this client.
 void note_view(master& m, const core::queue_view& v, const session_id& id) {
@@ -39,8 +40,9 @@ redis_engine::~redis_engine() {
 }
 
 template <class R, class Read>
-void redis_engine::ask(master::maker make, master::copies its, Read read, core::on<R> done) {
-  master_->run(std::move(make), its,
+void redis_engine::ask(master::maker make, master::copies its, master::room in, Read read,
+                       core::on<R> done) {
+  master_->run(std::move(make), its, in,
                [m = std::weak_ptr<master>(master_), read = std::move(read),
                 done = std::move(done)](const master::answer& a) {
                  if (a.reply == nullptr) return done(core::reply_with<R>(a.failure));
@@ -57,7 +59,7 @@ void redis_engine::ask_who_is_ahead(master::maker make, Read read,
                                     core::on<core::queue_view> done) {
   auto give_up = [m = master_, done] { done(core::reply_with<core::queue_view>(m->not_asked())); };
   auto ask_it = [this, make = std::move(make), read = std::move(read), done = std::move(done)] {
-    ask<core::queue_view>(make, awaited, read, [w = window_, done](core::queue_view v) {
+    ask<core::queue_view>(make, awaited, half, read, [w = window_, done](core::queue_view v) {
       if (v.what == status::unavailable) {
         w->refused();
       } else if (v.what == status::unknown) {
@@ -73,7 +75,7 @@ void redis_engine::ask_who_is_ahead(master::maker make, Read read,
 
 void redis_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
   master_->box()->forget_all_of(r.draft.id);
-  ask<core::open_reply>([d = r.draft](nonce n) { return commands::open(n, d); }, awaited,
+  ask<core::open_reply>([d = r.draft](nonce n) { return commands::open(n, d); }, awaited, all,
                         [m = master_](const wire::reply& w) {
                           auto got = replies::open(w);
                           // Incarnations come from the counter of the tokens: one that is above it
@@ -86,14 +88,14 @@ void redis_engine::open(const core::open_request& r, core::on<core::open_reply> 
 
 void redis_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
   ask<core::beat_reply>(
-      [r](nonce n) { return commands::beat(n, r.id, r.inc); }, awaited,
+      [r](nonce n) { return commands::beat(n, r.id, r.inc); }, awaited, all,
       [attempt = r.attempt](const wire::reply& w) { return replies::beat(w, attempt); },
       std::move(done));
 }
 
 void redis_engine::close(const core::close_request& r, core::on<core::reply> done) {
   master_->box()->forget_all_of(r.id);
-  ask<core::reply>([r](nonce n) { return commands::close(n, r.id, r.inc); }, awaited,
+  ask<core::reply>([r](nonce n) { return commands::close(n, r.id, r.inc); }, awaited, all,
                    [](const wire::reply& w) { return replies::close(w); }, std::move(done));
 }
 
@@ -135,17 +137,17 @@ void redis_engine::confirm(const core::confirm_request& r, core::on<core::queue_
 
 void redis_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
   if (r.order.value != 0) master_->box()->forget(r.order);
-  ask<core::leave_reply>([r](nonce n) { return commands::leave(n, r); }, awaited,
+  ask<core::leave_reply>([r](nonce n) { return commands::leave(n, r); }, awaited, half,
                          [](const wire::reply& w) { return replies::leave(w); }, std::move(done));
 }
 
 void redis_engine::take(const core::take_request& r, core::on<core::take_reply> done) {
-  ask<core::take_reply>([r](nonce n) { return commands::take(n, r); }, awaited,
+  ask<core::take_reply>([r](nonce n) { return commands::take(n, r); }, awaited, half,
                         [](const wire::reply& w) { return replies::take(w); }, std::move(done));
 }
 
 void redis_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
-  ask<core::deny_reply>([r](nonce n) { return commands::deny(n, r); }, awaited,
+  ask<core::deny_reply>([r](nonce n) { return commands::deny(n, r); }, awaited, all,
                         [](const wire::reply& w) { return replies::deny(w); }, std::move(done));
 }
 
@@ -167,7 +169,7 @@ void redis_engine::list(core::on<core::listing> done) {
 }
 
 void redis_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
-  ask<core::glance_reply>([r](nonce n) { return commands::glance(n, r); }, not_awaited,
+  ask<core::glance_reply>([r](nonce n) { return commands::glance(n, r); }, not_awaited, half,
                           [](const wire::reply& w) { return replies::glance(w); }, std::move(done));
 }
 

@@ -49,7 +49,7 @@ class redis_engine final : public core::engine, public std::enable_shared_from_t
   /// Runs a script and has `read` make a reply of what the server answered; clears away what it
   /// left.
   template <class R, class Read>
-  void ask(master::maker make, master::copies its, Read read, core::on<R> done);
+  void ask(master::maker make, master::copies its, master::room in, Read read, core::on<R> done);
 
   /// The same for a script that lists who is ahead: as many at once as the window lets.
   template <class Read>

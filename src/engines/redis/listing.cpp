@@ -97,7 +97,8 @@ void listing::ask() {
         self->life_ = life;
         return commands::list(life, bounds, self->cursor_, self->rest_);
       },
-      master::copies::not_awaited, [self](const master::answer& a) { self->took(a); });
+      master::copies::not_awaited, master::room::half,
+      [self](const master::answer& a) { self->took(a); });
 }
 
 void listing::took(const master::answer& a) {

@@ -39,6 +39,7 @@ struct master::job {
   maker make{};
   std::uint64_t connection{};  ///< On which the life was read that it was made for.
   bool awaits_replicas{};
+  bool may_fill{};
   bool loaded_again{};
   on_answer then{};
   std::optional<wire::reply> kept{};  ///< Until the replicas have it, too.
@@ -61,6 +62,7 @@ void master::ask(const std::string& bytes, on_reply then) {
   c.bytes = bytes;
   c.deadline = clock::now() + settings_.node_timeout;
   c.receiver = std::make_shared<one_answer>([then](const io::redis_answer& a) { then(a.reply); });
+  c.may_fill = true;
   if (!connection_->send(c)) then(nullptr);
 }
 
@@ -75,11 +77,12 @@ core::reply master::not_asked() const {
               ": what was sent before this had no answer, so this was not sent"};
 }
 
-void master::run(maker make, copies its, on_answer then) {
+void master::run(maker make, copies its, room in, on_answer then) {
   const auto j = std::make_shared<job>();
   j->make = std::move(make);
   j->awaits_replicas =
       its == copies::awaited && settings_.with_replicas == settings::replication::awaited;
+  j->may_fill = in == room::all;
   j->then = std::move(then);
   when_judged([self = shared_from_this(), j] { self->send(j); });
 }
@@ -100,6 +103,7 @@ void master::send(const std::shared_ptr<job>& j) {
   c.deadline = clock::now() + settings_.node_timeout;
   c.receiver = std::make_shared<one_answer>(
       [self = shared_from_this(), j](const io::redis_answer& a) { self->finish(j, a); });
+  c.may_fill = j->may_fill;
   const auto sent = connection_->send(c);
   if (!sent) {
     no.failure = {status::unavailable, sent.error().message()};
@@ -122,6 +126,7 @@ void master::await_replicas(const std::shared_ptr<job>& j) {
         const bool tells = a.reply != nullptr && self->is_connection(j->connection);
         self->copied(*j, tells ? a.reply->integer : 0);
       });
+  c.may_fill = j->may_fill;
   if (!connection_->send(c)) c.receiver->answered(0, {});
 }
 
@@ -149,6 +154,7 @@ void master::finish(const std::shared_ptr<job>& j, const io::redis_answer& a) {
     const auto again = std::make_shared<job>();
     again->make = j->make;
     again->awaits_replicas = j->awaits_replicas;
+    again->may_fill = j->may_fill;
     again->loaded_again = true;
     again->then = j->then;
     return send(again);
@@ -180,6 +186,7 @@ void master::sweep() {
   if (sweeping_.exchange(true)) return;
   // What it removes is dead: nobody was promised that it goes.
   run([](std::string_view nonce) { return commands::sweep_more(nonce); }, copies::not_awaited,
+      room::half,
       [self = shared_from_this()](const answer& a) {
         self->sweeping_ = false;
         const auto left = a.reply != nullptr ? replies::sweep_more(*a.reply) : std::nullopt;

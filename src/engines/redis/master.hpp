@@ -42,6 +42,9 @@ class master final : public std::enable_shared_from_this<master> {
   /// Whether a script counts only when as many replicas have it as the URL asks for. What changes
   /// nothing that anybody was promised need not be copied.
   enum class copies : std::uint8_t { not_awaited, awaited };
+  /// What it may use of the room that a connection has for commands without an answer. All: what
+  /// keeps or ends a session, so that no crowd of acquires and releases keeps that out.
+  enum class room : std::uint8_t { half, all };
   /// A plain command's answer; null when there was none.
   using on_reply = std::function<void(const wire::reply*)>;
 
@@ -57,7 +60,7 @@ class master final : public std::enable_shared_from_this<master> {
 
   /// Sends the script once it is known whether the server may be used, which is waited for a short
   /// while. Never sends it twice, unless the server said that it does not have it.
-  void run(maker make, copies its, on_answer then);
+  void run(maker make, copies its, room in, on_answer then);
   /// Sends a command that needs no life of the data, if it is connected.
   void ask(const std::string& bytes, on_reply then);
   /// Removes what ended sessions left behind, a hundred entries at a time.
