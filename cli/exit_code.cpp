@@ -73,6 +73,27 @@ void add_row(std::string& table, std::string_view code, std::string_view text) {
 
 }  // namespace
 
+const char* name_of_exit(exit_code code) noexcept {
+  switch (code) {
+    case exit_code::usage:
+      return "invalid_argument";
+    case exit_code::damaged:
+      return "damaged";
+    case exit_code::not_obtained:
+      return "busy";
+    case exit_code::lost:
+      return "lost";
+    case exit_code::configuration:
+      return "configuration";
+    case exit_code::not_executable:
+      return "not_executable";
+    case exit_code::not_found:
+      return "not_found";
+    default:
+      return "unavailable";
+  }
+}
+
 exit_code exit_for(errc code) noexcept {
   switch (code) {
     case errc::busy:

@@ -36,6 +36,9 @@ inline constexpr int to_int(exit_code code) noexcept { return static_cast<int>(c
 /// that was chosen cannot serve this, and another one can; the command line itself is not wrong.
 exit_code exit_for(errc code) noexcept;
 
+/// What programs read of a failure that has no error of the library.
+const char* name_of_exit(exit_code code) noexcept;
+
 /// The table that `--help` prints and docs/cli.md repeats: of one verb, or of all without one.
 std::string exit_code_table(std::string_view verb = {});
 

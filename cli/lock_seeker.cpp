@@ -66,7 +66,7 @@ or_exit<opening> lock_seeker::open() {
       if (options_.wait > 0s) wait_left_ = std::max(left(), duration{1});
       return std::move(*good);
     }
-    if (const auto ended = end_of_wait(nullptr, nullptr)) return *ended;
+    if (const auto code = told_end_of_wait()) return *code;
     const not_opened& failed = std::get<not_opened>(opened);
     wait_left_ = left();
     if (!failed.passes || !may_open_again()) {
@@ -85,7 +85,7 @@ or_exit<opening> lock_seeker::open() {
     }
     awake_.wait(
         std::min(wait_left_, std::clamp(wait_left_ / 4, open_pause_least, open_pause_most)));
-    if (const auto ended = end_of_wait(nullptr, nullptr)) return *ended;
+    if (const auto code = told_end_of_wait()) return *code;
     wait_left_ = left();
   }
 }
@@ -142,12 +142,12 @@ std::optional<fault> lock_seeker::fault_of_needs(const store& st) const {
   return of(f.error().code(), "--fenced: " + f.error().message());
 }
 
-or_exit<lock> lock_seeker::wait(store& st, session& s, waiting_line& line) {
+std::variant<lock, run_end> lock_seeker::wait(store& st, session& s, waiting_line& line) {
   std::stop_source cancel;
   s.acquire(lock_name(options_.name),
             {.mode = options_.how, .wait = wait_left_, .stop = cancel.get_token()},
             [events = events_](result<lock> r) { events->acquired(std::move(r)); });
-  std::optional<int> ended;
+  std::optional<run_end> ended;
   std::optional<result<lock>> answer;
   while (!(answer = events_->take_acquired())) {
     if (ended) {
@@ -158,36 +158,41 @@ or_exit<lock> lock_seeker::wait(store& st, session& s, waiting_line& line) {
     }
     line.draw();
     awake_.wait(1s);
-    ended = end_of_wait(&st, &line);
+    ended = end_of_wait(&st);
     if (ended) cancel.request_stop();
   }
-  line.erase();
+  line.erase();  // What is said then would stand behind it.
   // A signal that came with the grant is left in the descriptor and goes to the command.
   if (ended) return *ended;
   if (!*answer) return not_granted(s, with_advice(answer->error()));
   return std::move(**answer);
 }
 
-/// `st` and `line`: none while the store is opened.
-std::optional<int> lock_seeker::end_of_wait(store* st, waiting_line* line) {
+/// `st`: none while the store is opened.
+std::optional<run_end> lock_seeker::end_of_wait(store* st) {
   while (const auto n = awake_.next_signal()) {
     if (*n == SIGTSTP) stop_own_group();
-    if (ends_wait(*n)) return exit_of_signal(*n);
+    if (ends_wait(*n)) return run_end{exit_of_signal(*n)};
   }
   guardian_.look_at_others();
-  const bool for_itself = st != nullptr && waits_for_itself(*st);
-  if (!for_itself && !guardian_.is_gone()) return std::nullopt;
-  if (line != nullptr) line->erase();  // What is said now would stand behind it.
-  if (for_itself) {
+  if (st != nullptr && waits_for_itself(*st)) {
     return refused(
         error(errc::busy, "acquire " + printable_ +
                               ": it is held by a run that this command stands in, which would "
                               "wait for itself"));
   }
-  return out_.fail(exit_code::unavailable,
-                   fmt::format("lock \"{}\": the guardian was killed before the command started; "
-                               "nothing was run",
-                               printable_));
+  if (!guardian_.is_gone()) return std::nullopt;
+  return run_end::failed(errc::unavailable,
+                         fmt::format("lock \"{}\": the guardian was killed before the command "
+                                     "started; nothing was run",
+                                     printable_));
+}
+
+/// While the store is opened, when nothing can be held yet.
+std::optional<int> lock_seeker::told_end_of_wait() {
+  const auto ended = end_of_wait(nullptr);
+  if (!ended) return std::nullopt;
+  return ended->failure.empty() ? ended->code : out_.fail(ended->code, ended->failure, ended->text);
 }
 
 /// Whether no more than a `run` that waits for our end could make room for us.
@@ -235,7 +240,7 @@ error lock_seeker::with_advice(const error& e) const {
 }
 
 /// Nothing was run yet, so a lease that was lost is no more than a store that cannot be used.
-int lock_seeker::not_granted(session& s, const error& e) const {
+run_end lock_seeker::not_granted(session& s, const error& e) const {
   if (e != errc::lost) return refused(e);
   const std::string reason = s.status().reason;
   return refused(
@@ -243,10 +248,10 @@ int lock_seeker::not_granted(session& s, const error& e) const {
                                            printable_, reason.empty() ? e.message() : reason)));
 }
 
-int lock_seeker::refused(const error& e) const {
+run_end lock_seeker::refused(const error& e) const {
   const exit_code code = exit_for(e.code());
   const int number = code == exit_code::not_obtained ? options_.conflict_exit : to_int(code);
-  return out_.fail(number, name_of(e.code()), harmless(e.message()));
+  return {number, name_of(e.code()), harmless(e.message())};
 }
 
 }  // namespace holdfast::cli

@@ -3,6 +3,7 @@
 #include "cli/command_line.hpp"
 #include "cli/or_exit.hpp"
 #include "cli/report.hpp"
+#include "cli/run_end.hpp"
 #include "cli/run_options.hpp"
 #include "cli/settings.hpp"
 
@@ -36,10 +37,11 @@ class lock_seeker {
               guardian_link& guardian, std::shared_ptr<run_events> events, wake_ups& awake);
 
   or_exit<opening> open();
-  /// Of what open() gave.
-  or_exit<lock> wait(store& st, session& s, waiting_line& line);
-  /// Says that nothing was run for `e`, and gives the exit code.
-  int not_granted(session& s, const error& e) const;
+  /// Of what open() gave. Says nothing yet: the request is withdrawn first, or it might be granted
+  /// meanwhile.
+  std::variant<lock, run_end> wait(store& st, session& s, waiting_line& line);
+  /// That nothing was run for `e`.
+  run_end not_granted(session& s, const error& e) const;
 
  private:
   struct not_opened {
@@ -52,11 +54,12 @@ class lock_seeker {
   std::string told_again(const std::string& text, const std::string& said) const;
   std::variant<opening, not_opened> open_once();
   std::optional<fault> fault_of_needs(const store& st) const;
-  std::optional<int> end_of_wait(store* st, waiting_line* line);
+  std::optional<run_end> end_of_wait(store* st);
+  std::optional<int> told_end_of_wait();
   bool waits_for_itself(store& st);
   std::optional<bool> only_own_runs_hold(store& st);
   error with_advice(const error& e) const;
-  int refused(const error& e) const;
+  run_end refused(const error& e) const;
 
   const run_options& options_;
   const settings& settings_;

@@ -1,6 +1,7 @@
 #include "cli/memory_shortage.hpp"
 
 #include "cli/exit_code.hpp"
+#include "cli/report.hpp"
 
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ void end_when_memory_is_short(bool json) {
 }
 
 void end_short_of_memory() noexcept {
-  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) {
+  // Where nobody reads it, what a run holds would be renewed meanwhile, for ever.
+  if (takes_a_line() && ::write(STDERR_FILENO, line.data(), line.size()) < 0) {
     // There is nobody else to tell.
   }
   ::_exit(to_int(exit_code::unavailable));

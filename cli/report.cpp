@@ -22,27 +22,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const char* name_of_exit(int code) {
-  switch (static_cast<exit_code>(code)) {
-    case exit_code::usage:
-      return "invalid_argument";
-    case exit_code::damaged:
-      return "damaged";
-    case exit_code::not_obtained:
-      return "busy";
-    case exit_code::lost:
-      return "lost";
-    case exit_code::configuration:
-      return "configuration";
-    case exit_code::not_executable:
-      return "not_executable";
-    case exit_code::not_found:
-      return "not_found";
-    default:
-      return "unavailable";
-  }
-}
-
 void say(std::string line) {
   line.push_back('\n');
   std::fwrite(line.data(), 1, line.size(), stderr);
@@ -99,7 +78,7 @@ int report::fail(int code, const std::string& name, const std::string& said,
 }
 
 int report::fail(exit_code code, const std::string& text) const {
-  return fail(to_int(code), name_of_exit(to_int(code)), text);
+  return fail(to_int(code), name_of_exit(code), text);
 }
 
 int report::fail(const error& e, const std::string& what,

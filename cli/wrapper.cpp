@@ -84,34 +84,37 @@ int wrapper::open_and_run() {
     return opened.code();
   }
   auto& [st, s] = *opened;
-  const int code = run_in(st, s, line);
+  const run_end end = run_in(st, s, line);
   const std::string url = s.url();
-  if (const auto closed = s.close(); !closed && code == 0) {
-    tell_unclosed(url, closed.error().message());
-  }
+  const auto closed = s.close();
   events_->detach();
-  return code;
+  return say(end, url, closed);
 }
 
-/// What keeps a lock from being released mostly keeps its session from being closed, and was said.
-void wrapper::tell_unclosed(const std::string& url, const std::string& why) {
+/// Last of all. What keeps a lock from being released mostly keeps its session from being closed.
+int wrapper::say(const run_end& end, const std::string& url, const result<void>& closed) const {
+  if (!end.failure.empty()) return out_.fail(end.code, end.failure, end.text);
+  if (!end.text.empty()) out_.warn(end.text);
+  if (closed || end.code != 0) return end.code;
+  const std::string why = closed.error().message();
   if (!unreleased_.empty() && reason_in(why, url) == reason_in(unreleased_, url)) {
     out_.warn("the session was not closed in the store either, for the same reason");
   } else {
     out_.warn("the session was not closed in the store: " + why);
   }
+  return end.code;
 }
 
-int wrapper::run_in(store& st, session& s, waiting_line& line) {
+run_end wrapper::run_in(store& st, session& s, waiting_line& line) {
   ttl_ = s.ttl();
   grace_ = options_.grace.value_or(grace_default(ttl_));
   if (const auto f = fault_of_grace(settings_, grace_, ttl_)) {
-    return out_.fail(f->code, f->name, f->text);
+    return {f->code, f->name, f->text};
   }
   const std::stop_callback on_loss(s.lost(), [events = events_] { events->wake(); });
   auto got = seeker_->wait(st, s, line);
-  if (!got) return got.code();
-  return run_under(s, *std::move(got));
+  if (auto* ended = std::get_if<run_end>(&got)) return std::move(*ended);
+  return run_under(s, std::get<lock>(std::move(got)));
 }
 
 bool wrapper::publish(const lock& held) {
@@ -172,7 +175,9 @@ void wrapper::warn_of_no_fencing_token(const lock& held) const {
   out_.warn("warning: HOLDFAST_FENCING_TOKEN is empty: " + fencing.error().message());
 }
 
-int wrapper::run_under(session& s, lock held) {
+/// The lock is given back when this returns; until then nothing is said for which somebody would
+/// have to read.
+run_end wrapper::run_under(session& s, lock held) {
   if (!lease_fits(held)) return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
   if (auto admitted = admit_at_fence(held); !admitted) {
     return seeker_->not_granted(s, admitted.error());
@@ -188,7 +193,7 @@ int wrapper::run_under(session& s, lock held) {
   page.now.store(lease_page::stage::held, std::memory_order_release);
   end_command_on_exit ends_first(*guardian_, grace_, [&held] { return held.check().has_value(); });
   if (!guardian_->start(environment(s, held), s.life_descriptor(), terminal_.should_give())) {
-    return guardian_died("did not take the command");
+    return not_begun();
   }
   auto ended = supervise(held);
   if (ended) {
@@ -199,17 +204,7 @@ int wrapper::run_under(session& s, lock held) {
   // What will not die may still write: the lock is kept for as long as heartbeats keep it.
   while (!all_gone && held.check()) all_gone = guardian_->kill_everything(1s);
   ends_first.done();
-  if (start_errno_ == ETIME) {
-    return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
-  }
-  if (start_errno_ != 0) {
-    return out_.fail(exit_code::unavailable,
-                     fmt::format("{}: cannot be started: {}; nothing was run", options_.path,
-                                 std::strerror(start_errno_)));
-  }
-  std::string how = overdue_ ? "did not end the command when the lease was over" : "was killed";
-  how += all_gone ? "; the command was ended with it" : ", and something of it will not die";
-  return guardian_died(how);
+  return unended(s, all_gone);
 }
 
 std::optional<message> wrapper::supervise(const lock& held) {
@@ -276,13 +271,34 @@ void wrapper::forward_signals() {
   }
 }
 
-int wrapper::guardian_died(const std::string& how) {
+/// The guardian has not begun with the command.
+run_end wrapper::not_begun() {
+  const char* how = overdue_                      ? "did not start the command in time"
+                    : guardian_->receive().closed ? "was killed before the command started"
+                                                  : "did not take the command";
+  return run_end::failed(
+      errc::unavailable,
+      fmt::format("lock \"{}\": the guardian {}; nothing was run", printable_, how));
+}
+
+/// The guardian is gone, and has not said how the command ended.
+run_end wrapper::unended(session& s, bool all_gone) {
+  if (start_errno_ == ETIME) {
+    return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
+  }
+  if (start_errno_ != 0) {
+    return run_end::failed(errc::unavailable,
+                           fmt::format("{}: cannot be started: {}; nothing was run", options_.path,
+                                       std::strerror(start_errno_)));
+  }
   terminal_.take_back_from(command_);
   terminal_.restore_modes();
-  return out_.fail(exit_code::lost,
-                   fmt::format("lock \"{}\": its guardian {} (it was pid {}); whether "
-                               "the command had finished is not known",
-                               printable_, how, guardian_->pid()));
+  std::string how = overdue_ ? "did not end the command when the lease was over" : "was killed";
+  how += all_gone ? "; the command was ended with it" : ", and something of it will not die";
+  return run_end::failed(errc::lost,
+                         fmt::format("lock \"{}\": its guardian {} (it was pid {}); whether "
+                                     "the command had finished is not known",
+                                     printable_, how, guardian_->pid()));
 }
 
 /// The command is stopped some time before the lease ends, and may be gone while nobody has said
@@ -296,16 +312,15 @@ std::string wrapper::why_lost(const session& s) const {
          (limited ? "; the store's URL limits how often that is done (extensions=)" : "");
 }
 
-int wrapper::finish(session& s, lock held, const message& ended) {
+run_end wrapper::finish(session& s, lock held, const message& ended) {
   const int status = ended.number;
   if (start_errno_ != 0) {
-    // First of all: nobody may read what is said, and then this stands still.
-    static_cast<void>(std::move(held).release());
     // It was there before the wait.
     const bool missing = start_errno_ == ENOENT && ::access(options_.path.c_str(), F_OK) != 0;
-    return out_.fail(missing ? exit_code::not_found : exit_code::not_executable,
-                     harmless(options_.path) + ": " +
-                         (missing ? std::strerror(ENOENT) : why_not_run(start_errno_)));
+    const exit_code code = missing ? exit_code::not_found : exit_code::not_executable;
+    return {to_int(code), name_of_exit(code),
+            harmless(options_.path) + ": " +
+                (missing ? std::strerror(ENOENT) : why_not_run(start_errno_))};
   }
   if (WIFSIGNALED(status) || ended.flag) terminal_.restore_modes();
   guardian_->page().now.store(lease_page::stage::over, std::memory_order_release);
@@ -314,19 +329,19 @@ int wrapper::finish(session& s, lock held, const message& ended) {
     const std::string why = why_lost(s);
     const char* what = ended.flag ? "the command was stopped for that"
                                   : "the command had ended by itself, perhaps after that";
-    return out_.fail(exit_code::lost, fmt::format("lock \"{}\" in {}: the lease was lost ({}); {}",
-                                                  printable_, s.url(), why, what));
+    return run_end::failed(errc::lost, fmt::format("lock \"{}\" in {}: the lease was lost ({}); {}",
+                                                   printable_, s.url(), why, what));
   }
+  run_end end{WIFSIGNALED(status) ? exit_of_signal(WTERMSIG(status)) : WEXITSTATUS(status)};
   if (!released) {
     unreleased_ = released.error().message();
     // Not when others get it: a server that lost its state may grant nothing for longer.
-    out_.warn(
-        fmt::format("lock \"{}\": not released in the store, where it ends with its ttl "
-                    "({}), for which others may have to wait: {}",
-                    printable_, rounded_up(ttl_), unreleased_));
+    end.text = fmt::format(
+        "lock \"{}\": not released in the store, where it ends with its ttl "
+        "({}), for which others may have to wait: {}",
+        printable_, rounded_up(ttl_), unreleased_);
   }
-  if (WIFSIGNALED(status)) return exit_of_signal(WTERMSIG(status));
-  return WEXITSTATUS(status);
+  return end;
 }
 
 }  // namespace holdfast::cli

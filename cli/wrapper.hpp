@@ -5,6 +5,7 @@
 #include "cli/guardian_link.hpp"
 #include "cli/lock_seeker.hpp"
 #include "cli/report.hpp"
+#include "cli/run_end.hpp"
 #include "cli/run_options.hpp"
 #include "cli/settings.hpp"
 #include "cli/start_state.hpp"
@@ -35,13 +36,13 @@ class wrapper {
 
  private:
   int open_and_run();
-  int run_in(store& st, session& s, waiting_line& line);
+  run_end run_in(store& st, session& s, waiting_line& line);
+  int say(const run_end& end, const std::string& url, const result<void>& closed) const;
   result<void> admit_at_fence(const lock& held) const;
   void warn_of_no_fencing_token(const lock& held) const;
-  int run_under(session& s, lock held);
+  run_end run_under(session& s, lock held);
   std::string why_lost(const session& s) const;
-  int finish(session& s, lock held, const message& ended);
-  void tell_unclosed(const std::string& url, const std::string& why);
+  run_end finish(session& s, lock held, const message& ended);
   bool lease_fits(const lock& held);
   bool publish(const lock& held);
   std::vector<std::string> environment(const session& s, const lock& held) const;
@@ -49,13 +50,14 @@ class wrapper {
   void on_message(message m);
   void on_stopped(int signal);
   void forward_signals();
-  int guardian_died(const std::string& how);
+  run_end unended(session& s, bool all_gone);
+  run_end not_begun();
 
   const run_options& options_;
   const settings& settings_;
   const report& out_;
   std::string printable_;
-  std::string unreleased_{};  ///< Why the lock was not released in the store, if that was said.
+  std::string unreleased_{};  ///< Why the lock was not released in the store, if it was not.
   start_state signals_;
   descriptor signal_fd_;
   terminal terminal_;

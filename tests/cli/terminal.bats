@@ -188,23 +188,74 @@ T
   done
 }
 
-@test "what could not be run keeps no lock while nobody reads why" {
-  printf '#!/nowhere\n' >script
-  chmod +x script
+# nobody_reads CODE ARGUMENTS: the program, with a standard error that takes nothing until there is
+# the file `read`. Its pid is in the file `unread`; $reader ends with 0 when the program ends with
+# CODE.
+nobody_reads() {
   write_full_pipe
   cat >unread.py <<'T'
 import full_pipe, os, subprocess, sys, time
-program = sys.argv[1]
 ours, theirs = full_pipe.make()
-unread = subprocess.Popen([program, "run", "x", "--", "./script"], stderr=theirs)
+unread = subprocess.Popen(sys.argv[2:], stderr=theirs)
 os.close(theirs)
-time.sleep(1)
-next = subprocess.run([program, "run", "x", "--wait", "20s", "--", "true"])
-assert next.returncode == 0 and unread.poll() is None
+with open("pid", "w") as f: print(unread.pid, file=f)
+os.rename("pid", "unread")
+while not os.path.exists("read"): time.sleep(0.05)
 while os.read(ours, 65536): pass
-assert unread.wait() == 126
+assert unread.wait() == int(sys.argv[1]), unread.returncode
 T
-  RUNMARK=$MARK expect 0 timeout 60 python3 unread.py "$HOLDFAST"
+  local code=$1
+  shift
+  rm -f read unread
+  RUNMARK=$MARK python3 unread.py "$code" "$HOLDFAST" "$@" 3>&- &
+  reader=$!
+  until_true test -e unread
+}
+stands_in_a_write() { [[ $(<"/proc/$(<unread)/wchan") == *pipe_write* ]]; }
+
+# gives_back_what_it_held: the lock x, and its session, while it still stands there.
+gives_back_what_it_held() {
+  until_true stands_in_a_write || { kill -0 "$(<unread)"; skip "NOT TESTED: no wchan in /proc"; }
+  expect 0 holdfast run x --wait 20s -- true
+  expect 0 holdfast ls --sessions --json
+  json 'assert a["sessions"] == [], a'
+  stands_in_a_write
+  : >read
+  wait "$reader"
+}
+
+@test "what could not be run keeps no lock while nobody reads why" {
+  printf '#!/nowhere\n' >script
+  chmod +x script
+  nobody_reads 126 run x -- ./script
+  gives_back_what_it_held
+}
+
+@test "what its fence refuses keeps no lock while nobody reads why" {
+  at="file:$PWD/floors"
+  token=$(holdfast run x -- sh -c 'echo "$HOLDFAST_FENCING_TOKEN"')
+  holdfast fence raise "$at" x "$((${token%%:*} + 1000)):${token#*:}"
+  nobody_reads 77 run x --fenced "$at" -- touch ran
+  gives_back_what_it_held
+  [[ ! -e ran ]]
+}
+
+@test "whose guardian is killed under the command keeps no lock while nobody reads it" {
+  nobody_reads 76 run x -- sh -c ': >held; exec sleep 60'
+  until_true test -e held
+  kill -KILL "$(pgrep -P "$(<unread)" holdfast-guard)"
+  gives_back_what_it_held
+}
+
+@test "who ends its wait is granted nothing while nobody reads why" {
+  hold_it
+  nobody_reads 69 run x -- touch ran
+  until_true eval "holdfast show x | grep -q waiting"
+  kill -KILL "$(pgrep -P "$(<unread)" holdfast-guard)"
+  until_true stands_in_a_write || { kill -0 "$(<unread)"; skip "NOT TESTED: no wchan in /proc"; }
+  release
+  gives_back_what_it_held
+  [[ ! -e ran ]]
 }
 
 @test "what ends a wait on a terminal does not stand behind the waiting line" {
