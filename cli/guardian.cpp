@@ -151,6 +151,7 @@ void guardian::start(message m) {
   std::array<int, 2> report{-1, -1};
   const bool piped = ::pipe2(report.data(), O_CLOEXEC | O_NONBLOCK) == 0;
   const pid_t own = ::getpid();
+  lease_.page().begun.store(true, std::memory_order_release);
   const pid_t child = piped ? ::fork() : -1;
   if (child < 0) {
     send_message(channel_.get(), {.what = message::kind::start_failed, .number = errno});

@@ -187,6 +187,18 @@ TEST_F(guardian_test, a_loss_is_acted_on_at_once) {
   EXPECT_TRUE(ended->flag);
 }
 
+TEST_F(guardian_test, has_begun_before_the_command_can_run_and_not_sooner) {
+  auto g = guard("exit 0");
+  EXPECT_FALSE(g.page().begun);
+  start(g, -1ms, 10s);
+  ASSERT_TRUE(within(30s, [&] { return g.is_gone(); }));
+  EXPECT_FALSE(g.page().begun);
+  auto another = guard("echo ran >$DIR/ran; sleep 60");
+  start(another, 30s, 40s);
+  ASSERT_TRUE(within(30s, [&] { return std::filesystem::exists(file("ran")); }));
+  EXPECT_TRUE(another.page().begun);
+}
+
 TEST_F(guardian_test, a_command_is_not_started_when_its_lease_has_passed) {
   auto g = guard("echo ran >$DIR/ran");
   start(g, -1ms, 10s);

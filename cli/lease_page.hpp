@@ -27,6 +27,9 @@ struct lease_page {
 
   std::uint64_t magic;
   char session[33];  ///< 32 hexadecimal digits and a NUL.
+  /// The guardian may have started the command. It stands where nothing stood, so that a `check` of
+  /// another version finds the rest.
+  std::atomic<bool> begun;
   std::atomic<std::int64_t> term_at;
   std::atomic<std::int64_t> kill_at;
   std::atomic<stage> now;

@@ -291,6 +291,8 @@ run_end wrapper::unended(session& s, bool all_gone) {
                            fmt::format("{}: cannot be started: {}; nothing was run", options_.path,
                                        std::strerror(start_errno_)));
   }
+  // Read when it is gone: before, it might still begin.
+  if (all_gone && !guardian_->page().begun.load(std::memory_order_acquire)) return not_begun();
   terminal_.take_back_from(command_);
   terminal_.restore_modes();
   std::string how = overdue_ ? "did not end the command when the lease was over" : "was killed";

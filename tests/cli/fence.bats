@@ -175,6 +175,36 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   json 'assert a["error"]["code"] == "damaged" and a["error"]["exit"] == 65'
 }
 
+# As a writer of an older token would: src/fence/floor_locks.hpp. $writer is one until it is killed.
+write_with_an_older_token() {
+  rm -f writes
+  python3 -c 'import fcntl, time
+f = open("floors", "r+b")
+fcntl.lockf(f, fcntl.LOCK_SH, 1000, (1 << 60) + 1)
+open("writes", "w").close()
+time.sleep(60)' 3>&- &
+  writer=$!
+  until_true test -e writes
+}
+
+@test "a guardian that is killed while its run waits at the fence ran nothing, and that is 69" {
+  setup_fence
+  expect 0 holdfast run x --fenced "$at" -- true
+  # It waits for five seconds at most, which may be over too soon.
+  for ((tries = 0, code = 75; code == 75 && tries < 5; tries++)); do
+    write_with_an_older_token
+    code=0
+    in_background run x --fenced "$at" -- touch ran 2>said
+    until_true eval "holdfast show x | grep -q held" || true
+    kill -KILL "$(pgrep -P $pid)" || true
+    kill "$writer"
+    wait $pid || code=$?
+  done
+  output=$(<said)
+  says 'the guardian was killed before the command started; nothing was run [unavailable]'
+  [[ $code == 69 && ! -e ran ]]
+}
+
 # steps: those that the audit log has, in their order.
 steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("audit")])'; }
 
@@ -247,14 +277,7 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
 @test "deny --raise-fence --json that fails half-way says what was done" {
   setup_fence
   hold_it --fenced "$at" --ttl 30s
-  # As a writer of an older token would: src/fence/floor_locks.hpp.
-  python3 -c 'import fcntl, time
-f = open("floors", "r+b")
-fcntl.lockf(f, fcntl.LOCK_SH, 1000, (1 << 60) + 1)
-open("writes", "w").close()
-time.sleep(60)' 3>&- &
-  writer=$!
-  until_true test -e writes
+  write_with_an_older_token
   expect 75 holdfast deny x --raise-fence "$at" --audit audit --wait 100ms --json
   json 'assert a["done"] == [{"step": "denied"}] and a["error"]["exit"] == 75, a'
   kill "$writer"

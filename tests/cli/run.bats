@@ -144,6 +144,39 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" run x -- \
   is_gone
 }
 
+@test "a guardian that is killed before it has begun with the command ran nothing, and that is 69" {
+  hold_it
+  in_background run x -v -- touch ran 2>said
+  until_true eval "holdfast show x | grep -q waiting"
+  # The wrapper continues one that is stopped, and not one that is traced: 16 is PTRACE_ATTACH.
+  cat >trace.py <<'T'
+import ctypes, os, signal, sys, time
+guardian = int(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+libc.ptrace.restype = ctypes.c_long
+if libc.ptrace(16, guardian, None, None) != 0: sys.exit(1)
+os.waitpid(guardian, 0x40000000)
+open("traced", "w").close()
+while not os.path.exists("kill"): time.sleep(0.05)
+os.kill(guardian, signal.SIGKILL)
+os.waitpid(guardian, 0x40000000)
+T
+  python3 trace.py "$(pgrep -P $pid)" 3>&- &
+  tracer=$!
+  until_true test -e traced || { kill -0 $tracer; skip "NOT TESTED: nothing can be traced here"; }
+  release
+  until_true grep -q granted said
+  sleep 1
+  : >kill
+  wait $tracer
+  code=0
+  wait $pid || code=$?
+  output=$(<said)
+  says 'the guardian was killed before the command started; nothing was run [unavailable]'
+  [[ $code == 69 && ! -e ran ]]
+}
+
 @test "a guardian that stood still with its wrapper was late, and is not said to have been killed" {
   in_background run x --ttl 3s -- sh -c ': >ready; exec sleep 60' 2>said
   until_true test -e ready
