@@ -31,17 +31,19 @@ int end_sessions(const target& which, const common_options& common, const char* 
   auto json = json_head(st.url());
   json[key] = nlohmann::ordered_json::array();
   std::string text;
+  std::string told;
   for (const session_id& id : *meant) {
     auto done = end(st, id, seen->all);
     if (!done) {
       code = done.code();
       continue;
     }
-    text += done->text;
+    text += done->text + "\n";
+    told += (told.empty() ? "" : "; ") + done->text;
     json[key].push_back(std::move(done->json));
   }
   if (code != 0 && text.empty()) return code;
-  const int printed = print(common.json ? json_line(json) : text, out);
+  const int printed = print_done(common.json ? json_line(json) : text, told, json[key], out);
   return code != 0 ? code : printed;
 }
 

@@ -17,7 +17,7 @@ namespace holdfast::cli {
 
 /// What became of one session, for people and for programs.
 struct ended_session {
-  std::string text;
+  std::string text;  ///< One sentence without its end.
   nlohmann::ordered_json json;
 };
 

@@ -61,6 +61,14 @@ class account {
   }
   /// For programs, what was done before something failed.
   const nlohmann::ordered_json& done() const noexcept { return done_; }
+  /// To standard output; the exit code where that cannot be written.
+  int print_steps(const std::string& text, const report& out) const {
+    std::string told = "deny --raise-fence";
+    for (std::size_t at = 0; at < text_.size(); at = text_.find('\n', at) + 1) {
+      told += (at == 0 ? ": " : "; ") + text_.substr(at, text_.find('\n', at) - at);
+    }
+    return print_done(text, told, done_, out);
+  }
 
  private:
   nlohmann::ordered_json head_;
@@ -152,7 +160,7 @@ int replace_holder::run(const common_options& common, const target& which, const
       e["error"] = done.error().message();
       static_cast<void>(log->append(std::move(e)));
     }
-    if (!common.json && !say.text().empty() && !dry_run) static_cast<void>(print(say.text(), out));
+    if (!common.json && !say.text().empty() && !dry_run) say.print_steps(say.text(), out);
     return out.fail(done.error(), "deny --raise-fence", &say.done());
   }
   auto json = json_head(p.url);
@@ -167,7 +175,8 @@ int replace_holder::run(const common_options& common, const target& which, const
                           harmless(fence)));
     }
   }
-  return print(common.json ? json_line(json) : say.text(), out);
+  const std::string text = common.json ? json_line(json) : say.text();
+  return dry_run ? print(text, out) : say.print_steps(text, out);
 }
 
 }  // namespace holdfast::cli

@@ -27,6 +27,11 @@ void say(std::string line) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+bool write_out(const std::string& text) {
+  const bool taken = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return taken && std::fflush(stdout) == 0;
+}
+
 /// The name of an error as people read it. What is refused because somebody holds a lock is refused
 /// for another reason elsewhere, as the end of a session that lives.
 std::string in_words(std::string name) {
@@ -114,9 +119,16 @@ bool takes_a_line() {
 }
 
 int print(const std::string& text, const report& out) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (written && std::fflush(stdout) == 0) return to_int(exit_code::ok);
+  if (write_out(text)) return to_int(exit_code::ok);
   return out.fail(exit_code::unavailable, "standard output cannot be written");
+}
+
+int print_done(const std::string& text, const std::string& what, const nlohmann::ordered_json& done,
+               const report& out) {
+  std::signal(SIGPIPE, SIG_IGN);  // Or it would end before it could be told.
+  if (write_out(text)) return to_int(exit_code::ok);
+  return out.fail(to_int(exit_code::unavailable), name_of_exit(exit_code::unavailable),
+                  what + "; only this report of it cannot be written to standard output", &done);
 }
 
 std::optional<int> end_unless_read(const report& out) {

@@ -57,6 +57,10 @@ std::string with_store(const std::string& text, const std::string& store_option)
 
 /// Writes to standard output; 69 when that fails (a full disk), said to `out`, else 0.
 int print(const std::string& text, const report& out = report());
+/// The same for a verb that has changed something by then: says also `what` was done, to programs
+/// as `done`, or it would look as if nothing was. So it does where nobody reads standard output.
+int print_done(const std::string& text, const std::string& what, const nlohmann::ordered_json& done,
+               const report& out);
 /// For a program that has nothing to write for a while: ends the program as a write would when
 /// nobody reads standard output any more. Nothing where somebody does.
 std::optional<int> end_unless_read(const report& out);

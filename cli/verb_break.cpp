@@ -28,7 +28,7 @@ int verb_break(const std::vector<std::string>& after_verb) {
       return out.fail(done.error(), fmt::format("session {}{} is not broken", id.str(), of));
     }
     return ended_session{
-        fmt::format("session {} of {} is removed; its locks are free\n", id.str(), who(*done)),
+        fmt::format("session {} of {} is removed; its locks are free", id.str(), who(*done)),
         {{"session", id.str()}}};
   };
   return end_sessions(which, common, "broken", end, out);

@@ -23,7 +23,7 @@ std::string operator_name() {
 }
 
 std::string text_of(const session_id& id, const denial& done) {
-  return fmt::format("session {} of {} {}; what it holds is free within {}\n", id.str(),
+  return fmt::format("session {} of {} {}; what it holds is free within {}", id.str(),
                      done.owner.host.empty() ? "?" : who(done.owner),
                      done.already ? "had been denied before, nothing was changed" : "is denied",
                      rounded_up(done.free_within));

@@ -179,8 +179,11 @@ int verb_fence(const std::vector<std::string>& after_verb) {
     return out.fail(named && takes_numbers(t, *f) ? not_a_number(asked->given) : done.error(),
                     subject);
   }
-  if (t.json) return print(json_line(json_of(t, *f)), out);
-  return t.action == "show" ? print(text_of(t, *f), out) : 0;
+  if (t.action == "show") return print(t.json ? json_line(json_of(t, *f)) : text_of(t, *f), out);
+  if (!t.json) return 0;
+  const auto json = json_of(t, *f);
+  const char* done = t.action == "check" ? ": the token is admitted" : ": the floor is raised";
+  return print_done(json_line(json), subject + done, nlohmann::ordered_json::array({json}), out);
 }
 
 }  // namespace holdfast::cli

@@ -213,7 +213,7 @@ nlohmann::ordered_json json_of(const node_info& n) {
   return out;
 }
 
-std::string json_text(const overview& all, const std::string& store_option) {
+nlohmann::ordered_json json_of(const overview& all, const std::string& store_option) {
   auto json = json_head(all.url);
   json["tokens"] = all.tokens;
   json["votes"] = all.votes;
@@ -223,7 +223,7 @@ std::string json_text(const overview& all, const std::string& store_option) {
   json["advice"] = with_store(all.advice, store_option);
   json["nodes"] = nlohmann::ordered_json::array();
   for (const node_info& n : all.nodes) json["nodes"].push_back(json_of(n));
-  return json_line(json);
+  return json;
 }
 
 std::vector<std::string> row_of(const node_info& n) {
@@ -252,9 +252,15 @@ std::string plain_text(const overview& all) {
   return text + table(rows);
 }
 
-int show(const typed& t, const overview& seen, const report& out) {
+/// `may_have_written`: nodes, by then.
+int show(const typed& t, const overview& seen, bool may_have_written, const report& out) {
+  const auto json = json_of(seen, t.common.store);
+  const std::string text = t.common.json ? json_line(json) : plain_text(seen);
+  const std::string what =
+      fmt::format("redlock {}: {} of {} nodes vote{}{}", t.action, seen.votes, seen.nodes.size(),
+                  seen.advice.empty() ? "" : ": ", seen.advice);
   const int printed =
-      print(t.common.json ? json_text(seen, t.common.store) : plain_text(seen), out);
+      may_have_written ? print_done(text, what, json["nodes"], out) : print(text, out);
   if (printed == 0 && !seen.trouble && !seen.advice.empty() && !out.json()) {
     out.warn("redlock " + t.action + ": " + seen.advice);
   }
@@ -268,7 +274,9 @@ std::optional<int> ask(const typed& t, const std::string& url, duration max_ttl,
   auto seen = redlock::status(url);
   const bool is_seen = seen && seen->tokens && !seen->nodes.empty();
   if (is_seen) {
-    if (const auto said = nothing_to_recover(t, *seen, max_ttl)) return show(t, *said, out);
+    if (const auto said = nothing_to_recover(t, *seen, max_ttl)) {
+      return show(t, *said, false, out);
+    }
   }
   return confirm(t, harmless(without_password(url)), is_seen ? plain_text(*seen) : "", out);
 }
@@ -312,7 +320,7 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   }
   const auto seen = carry_out(t, url, max_ttl);
   if (!seen) return fail_to_open(s, seen.error(), {key::store}, out);
-  return show(t, *seen, out);
+  return show(t, *seen, t.writes(), out);
 }
 
 }  // namespace holdfast::cli

@@ -273,3 +273,13 @@ load redlock_servers
   says denied 'not you' 'an operator ('
   release
 }
+
+@test "init and recover whose report cannot be written say what they did" {
+  expect 69 unwritten full redlock init
+  says 'redlock init: 5 of 5 nodes vote; only this report of it cannot be written'
+  expect 69 unwritten closed redlock recover --yes --json --max-ttl 20s
+  json 'assert {n["record"]["max_ttl_s"] for n in a["done"]} == {20}, a'
+  expect 69 unwritten full redlock recover
+  says 'standard output cannot be written'
+  [[ $output != *'only this report'* ]]
+}

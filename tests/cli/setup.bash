@@ -112,6 +112,20 @@ hold_it() {
 }
 release() { : >go; wait "$holder"; }
 
+# unwritten OUTPUT ARGUMENTS: the program, whose standard output is `full` or a pipe that is
+# `closed`.
+unwritten() {
+  RUNMARK=$MARK timeout 60 python3 - "$1" "$HOLDFAST" "${@:2}" <<'T'
+import os, subprocess, sys
+if sys.argv[1] == "full":
+    output = os.open("/dev/full", os.O_WRONLY)
+else:
+    ours, output = os.pipe()
+    os.close(ours)
+sys.exit(subprocess.run(sys.argv[2:], stdout=output).returncode)
+T
+}
+
 # What the suites of several engines ask of HOLDFAST_STORE.
 
 shared_and_permits() {

@@ -350,3 +350,47 @@ told_at() {
   expect 0 as_somebody ./program doctor
   [[ $output != *'cannot create files'* ]]
 }
+
+@test "deny and break whose report cannot be written say that it was done" {
+  for out in full closed; do
+    hold_it --ttl 1h
+    id=$(holdfast ls --sessions --json | python3 -c 'import json, sys
+print(json.load(sys.stdin)["sessions"][0]["session"])')
+    expect 69 unwritten $out deny x --why test
+    says "session $id of" 'is denied; what it holds is free within' \
+      'only this report of it cannot be written to standard output [unavailable]'
+    expect 69 unwritten $out deny x --json
+    json "assert [d['session'] for d in a['done']] == ['$id'] and a['done'][0]['already'], a"
+    json 'assert a["error"]["exit"] == 69 and a["error"]["code"] == "unavailable", a'
+    kill_wrapper "$holder"
+    expect 69 unwritten $out break x
+    says "session $id of" 'is removed; its locks are free; only this report of it cannot be written'
+    expect 64 holdfast break --session "$id"
+  done
+}
+
+@test "a fence that was raised or checked says so where its JSON cannot be written" {
+  at="file:$PWD/floors"
+  expect 69 unwritten full fence raise "$at" data 5 --json
+  json 'assert "the floor is raised" in a["error"]["message"] and a["done"][0]["floor"] == 5, a'
+  expect 69 unwritten full fence check "$at" data 7 --json
+  json 'assert "is admitted" in a["error"]["message"] and a["done"][0]["newest"] == 7, a'
+  expect 0 holdfast fence check "$at" data 8
+  hold_it --fenced "$at"
+  expect 69 unwritten full deny x --raise-fence "$at" --audit audit
+  says 'deny --raise-fence: session ' 'is denied' 'is refused' 'free now' 'only this report'
+  : >go
+  wait "$holder" || [[ $? == 76 ]]
+  hold_it --fenced "$at"
+  expect 69 unwritten full deny x --raise-fence "$at" --audit audit --json
+  json 'assert [d["step"] for d in a["done"]] == ["denied", "raised", "freed"], a'
+  : >go
+  wait "$holder" || [[ $? == 76 ]]
+}
+
+@test "a verb that changes nothing says of its report that it cannot be written" {
+  for words in ls 'show x' doctor 'leader x --json'; do
+    expect 69 unwritten full $words
+    says 'standard output cannot be written'
+  done
+}
