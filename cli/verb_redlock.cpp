@@ -144,6 +144,11 @@ std::optional<int> refuse_others(const settings& s, const report& out) {
   return fail_to_open(s, e, {key::store}, out);
 }
 
+/// As the nodes' records keep it.
+duration recorded(duration max_ttl) {
+  return std::chrono::ceil<std::chrono::milliseconds>(max_ttl);
+}
+
 bool must_ask(const typed& t) { return t.action == "recover" && !t.yes; }
 
 bool can_ask() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
@@ -151,7 +156,7 @@ bool can_ask() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) !
 /// True where all nodes vote and have that max_ttl already.
 bool is_whole(const overview& seen, duration max_ttl) {
   const bool all = std::ranges::all_of(seen.nodes, [&](const node_info& n) {
-    return n.votes && (max_ttl == duration::zero() || max_ttl == n.max_ttl);
+    return n.votes && (max_ttl == duration::zero() || recorded(max_ttl) == n.max_ttl);
   });
   // A ttl of the URL that is too long is no trouble of the store's.
   return all && (!seen.trouble || *seen.trouble == errc::invalid_argument);
@@ -179,7 +184,7 @@ std::optional<overview> nothing_to_recover(const typed& t, overview seen, durati
 }
 
 /// Asks on the terminal; the exit code when the answer is not yes.
-std::optional<int> confirm(const typed& t, const std::string& url, const std::string& state,
+std::optional<int> confirm(duration max_ttl, const std::string& url, const std::string& state,
                            const report& out) {
   if (!can_ask()) {
     return out.fail(exit_code::usage,
@@ -188,7 +193,9 @@ std::optional<int> confirm(const typed& t, const std::string& url, const std::st
   }
   const std::string question =
       fmt::format("{}{}\n{} Type yes: ", given_up, state.empty() ? "store " + url + "\n" : state,
-                  t.max_ttl.empty() ? "Recover it?" : "Give it a max_ttl of " + t.max_ttl + "?");
+                  max_ttl == duration::zero()
+                      ? "Recover it?"
+                      : "Give it a max_ttl of " + print_duration(recorded(max_ttl)) + "?");
   std::fwrite(question.data(), 1, question.size(), stderr);
   char answer[16]{};
   const char* read = std::fgets(answer, sizeof answer, stdin);
@@ -278,7 +285,7 @@ std::optional<int> ask(const typed& t, const std::string& url, duration max_ttl,
       return show(t, *said, false, out);
     }
   }
-  return confirm(t, harmless(without_password(url)), is_seen ? plain_text(*seen) : "", out);
+  return confirm(max_ttl, harmless(without_password(url)), is_seen ? plain_text(*seen) : "", out);
 }
 
 result<overview> carry_out(const typed& t, const std::string& url, duration max_ttl) {

@@ -59,6 +59,26 @@ load redlock_servers
   expect 0 holdfast redlock recover </dev/null
 }
 
+@test "a max_ttl is kept in whole milliseconds, and one with a fraction is asked for once" {
+  initialised --max-ttl 250.5ms
+  expect 0 holdfast redlock status --json
+  json 'assert {n["record"]["max_ttl_s"] for n in a["nodes"]} == {0.251}, a'
+  expect 0 holdfast redlock recover --max-ttl 250.5ms </dev/null
+  says 'nothing to recover, and nothing was written'
+  # On a terminal, which is asked only for what would be changed.
+  ask='import os, pty, sys
+pid, end = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+said = b""
+while b"Type yes" not in said: said += os.read(end, 4096)
+os.write(end, b"no\n")
+print(said.decode())
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))'
+  expect 75 timeout 60 python3 -c "$ask" "$HOLDFAST" redlock recover --max-ttl 260.5ms
+  says 'Give it a max_ttl of 261ms?'
+  expect 64 holdfast redlock recover --yes --max-ttl 99.5ms
+}
+
 @test "doctor has the exit code of run where a session is refused, and a look is not" {
   initialised
   other="redlock://${nodes%,*}?$patient"
