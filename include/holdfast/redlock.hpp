@@ -30,7 +30,7 @@ struct node_info {
   bool votes{};           ///< It is asked for locks.
   std::string standing;   ///< For people: "votes", or why it does not vote and until when.
   std::string version;    ///< The server's version.
-  std::string role;       ///< "master"; anything else is refused.
+  std::string role;       ///< "master"; "replica" and whatever else there is are refused.
   bool durable{};         ///< It syncs every write before it answers (`appendfsync always`).
   bool recorded{};        ///< It has a node record; the members below come from there.
   std::string id;         ///< The node's id, given by init().

@@ -202,7 +202,7 @@ TEST(redlock_doctor_of_a_new_store, a_replica_is_a_fault) {
   const auto lines = lines_of(nodes.url(), nodes[0].address());
   ASSERT_FALSE(lines.empty());
   EXPECT_THAT(lines.front(), StartsWith("good Redis " + version_of(nodes[0]) +
-                                        ", slave, no appendonly file" + no_limit));
+                                        ", replica, no appendonly file" + no_limit));
   EXPECT_THAT(lines.back(),
               StartsWith("fault is a replica; Redlock needs independent masters: take it "
                          "out of the list of nodes; record "));

@@ -88,8 +88,7 @@ class master::link final : public io::redis_listener {
                                           " mode; redis:// needs one that stands alone");
     }
     if (facts.role != "master") {
-      return error(errc::unavailable,
-                   "the server is a replica (role " + facts.role + "); name its master");
+      return error(errc::unavailable, "the server is a replica; name its master");
     }
     return {};
   }
@@ -293,8 +292,7 @@ void master::inspect() {
 
 std::optional<error> master::unfit(const inquiry& q) const {
   if (q.server.role != "master") {
-    return error(errc::unavailable,
-                 "the server has become a replica (role " + q.server.role + "); name its master");
+    return error(errc::unavailable, "the server has become a replica; name its master");
   }
   const auto replicas = q.replicas.value_or(0);
   const std::string attached = std::to_string(replicas);

@@ -2,6 +2,7 @@
 
 #include "engines/redlock/look_at_nodes.hpp"
 #include "engines/redlock/max_ttl.hpp"
+#include "io/redis/redis_facts.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -27,7 +28,7 @@ std::string persistence_text(const cluster::node_view& p) {
 
 std::string server_text(const cluster::node_view& p, const node_time& t) {
   const std::string policy = text_of(*p.server, "maxmemory_policy");
-  std::string text = "Redis " + p.server->version + ", " + p.server->role + ", " +
+  std::string text = "Redis " + p.server->version + ", " + io::role_of(*p.server) + ", " +
                      persistence_text(p) + ", eviction policy " +
                      (policy.empty() ? "not told" : policy);
   if (text_of(*p.server, "maxmemory") == "0") text += " (no memory limit)";

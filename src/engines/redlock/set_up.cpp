@@ -5,6 +5,7 @@
 #include "core/store_url.hpp"
 #include "engines/redlock/look_at_nodes.hpp"
 #include "engines/redlock/max_ttl.hpp"
+#include "io/redis/redis_facts.hpp"
 #include "io/thread/latch.hpp"
 #include "io/thread/mutex.hpp"
 #include "io/thread/random.hpp"
@@ -119,7 +120,7 @@ node_info info_of(const cluster& c, node_index i) {
   n.standing = n.connected ? p.explanation : p.trouble;
   if (!n.connected) return n;
   n.version = p.server->version;
-  n.role = p.server->role;
+  n.role = io::role_of(*p.server);
   n.durable = p.facts.durable;
   // Without that reason it is looked for in vain, each time that the keys are gone again.
   const std::string unsafe = n.votes ? "" : unsafe_setting(*p.server);

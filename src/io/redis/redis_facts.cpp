@@ -137,6 +137,10 @@ int major_version(const redis_facts& server) noexcept {
   return major;
 }
 
+std::string role_of(const redis_facts& server) {
+  return server.role == "slave" ? "replica" : server.role;
+}
+
 std::string life_of(const redis_facts& server) {
   const auto named = server.info.find("master_replid");
   const bool promoted = !info_says(server, "second_repl_offset", "-1", "-1");

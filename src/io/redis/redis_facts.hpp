@@ -22,6 +22,9 @@ bool take_later_info(redis_facts& server, const wire::reply& info);
 /// 7 of "7.0.15"; zero: it did not say.
 int major_version(const redis_facts& server) noexcept;
 
+/// Its role in our words: "replica" where INFO has the older one.
+std::string role_of(const redis_facts& server);
+
 /// Its core::server_life(), from INFO.
 std::string life_of(const redis_facts& server);
 

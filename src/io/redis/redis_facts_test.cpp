@@ -87,6 +87,13 @@ TEST(redis_facts, a_run_id_is_one_word) {
   EXPECT_FALSE(check_redis(f, "redlock"));
 }
 
+TEST(redis_facts, a_role_is_told_in_our_words) {
+  redis_facts f = a_server();
+  EXPECT_EQ(role_of(f), "master");
+  f.role = "slave";
+  EXPECT_EQ(role_of(f), "replica");
+}
+
 TEST(redis_facts, a_later_info_that_names_no_process_is_taken_as_one_that_was_refused) {
   redis_facts f = a_server();
   const auto take = [&f](const std::string& text, reply_kind as = reply_kind::text) {
