@@ -99,6 +99,17 @@ is_waiting() {
   done
 }
 
+@test "a wait that was asked for is also for a password that is being changed" {
+  cli 1 ACL SETUSER hf on '>old' '~*' '&*' '+@all' >/dev/null
+  in_background run x --store "redis://hf:new@$node?assume_fresh=yes" --wait 50s -- echo done \
+    >said 2>&1
+  until_true grep -q 'WRONGPASS.*; trying again for 50s' said
+  cli 1 ACL SETUSER hf '>new' >/dev/null
+  code=0
+  wait "$pid" || code=$?
+  [[ $code == 0 && $(tail -n 1 said) == done ]]
+}
+
 @test "a wait that was asked for is tried until its end, however short" {
   stop_server 1
   for limit in 700ms 2500ms; do
@@ -361,6 +372,7 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   says 'a failover forgets locks'
   expect 69 holdfast run x --store "redis://127.0.0.1:$(port_of 2)" -- true
   says 'is a replica'
+  [[ $output != *slave* ]]
   stop_server 2
   until_true eval "cli 1 INFO replication | grep -q connected_slaves:0"
 }

@@ -242,6 +242,11 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))'
   kill "$watcher" $pid
 }
 
+@test "a store that was never set up is not waited for" {
+  expect 78 timeout 50 "$HOLDFAST" run x --wait 1h -- true
+  says 'Run: holdfast redlock init'
+}
+
 @test "what is wrong with all nodes alike is said once" {
   expect 69 holdfast run x --store 'redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3' -- true
   says 'redis nodes 127.0.0.1:1, 127.0.0.1:2 and 127.0.0.1:3 each: cannot connect'
