@@ -242,6 +242,16 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))'
   kill "$watcher" $pid
 }
 
+@test "every verb refuses one server under two names where no node was set up" {
+  export HOLDFAST_STORE="redlock://127.0.0.1:$(port_of 1),localhost:$(port_of 1),\
+127.0.0.1:$(port_of 2)?$patient"
+  for words in ls 'ls --json' 'ls --names' 'show x' 'leader x' 'deny x' watch doctor \
+    'redlock status' 'redlock init' 'run x -- true'; do
+    expect 64 timeout 60 "$HOLDFAST" $words
+    says 'is the same server as'
+  done
+}
+
 @test "a store that was never set up is not waited for" {
   expect 78 timeout 50 "$HOLDFAST" run x --wait 1h -- true
   says 'Run: holdfast redlock init'

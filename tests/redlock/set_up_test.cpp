@@ -26,6 +26,24 @@ TEST(redlock_set_up, a_deny_in_a_store_that_was_not_set_up_says_how) {
   EXPECT_THAT(denied.error().message(), HasSubstr("holdfast redlock init"));
 }
 
+TEST(redlock_set_up, a_look_at_a_store_that_was_not_set_up_names_what_is_wrong_with_its_nodes) {
+  five_nodes nodes(2);
+  const std::string again = "localhost:" + std::to_string(nodes[0].port());
+  const std::string list = nodes[0].address() + "," + again + "," + nodes[1].address();
+  const auto seen = store::open("redlock://" + list).value().list();
+  ASSERT_FALSE(seen) << seen->lacks;
+  EXPECT_EQ(seen.error(), errc::invalid_argument) << "as a session and a deny say";
+  EXPECT_THAT(seen.error().message(), HasSubstr("is the same server as"));
+  // Where there are records there may be locks, whatever else is wrong.
+  nodes.init();
+  const auto partly = store::open("redlock://" + list).value().list();
+  ASSERT_TRUE(partly) << partly.error().message();
+  EXPECT_THAT(partly->lacks, HasSubstr("of 3 nodes vote"));
+  // So there may without records where there are to be none.
+  nodes.everywhere({"FLUSHALL"});
+  EXPECT_TRUE(store::open("redlock://" + list + "?tokens=off").value().list());
+}
+
 TEST(redlock_set_up, a_deny_that_too_few_nodes_took_says_why) {
   five_nodes nodes(3);
   nodes.init();

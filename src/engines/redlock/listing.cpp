@@ -119,6 +119,18 @@ void listing::end() {
   done_(put_together());
 }
 
+namespace {
+
+/// Whether no node that answered has one, in a store that needs them.
+bool keeps_no_record(const cluster& c) {
+  for (node_index i = 0; i < c.size(); ++i) {
+    if (c.view_of(i).facts.record) return false;
+  }
+  return c.set().tokens;
+}
+
+}  // namespace
+
 /// Sessions and locks that were found are of no use while more could not be seen.
 core::listing listing::incomplete(const result<void>& verdict) const {
   core::listing none;
@@ -168,7 +180,10 @@ token listing::token_of(const found_lock& l) {
 
 core::listing listing::put_together() {
   const auto verdict = cluster_->verdict();
-  const bool blank = !verdict && verdict.error() == errc::not_initialised;
+  // A wrong list of nodes hides no lock where no node has a record: nothing was granted there.
+  const bool blank =
+      !verdict && (verdict.error() == errc::not_initialised ||
+                   (verdict.error() == errc::invalid_argument && keeps_no_record(*cluster_)));
   const io::held_mutex hold(mutex_);
   if (complete_.size() < cluster_->majority() || blank) return incomplete(verdict);
   core::listing all;
