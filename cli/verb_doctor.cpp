@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -182,16 +184,30 @@ diagnosis examine(const settings& s) {
   return d;
 }
 
+nlohmann::ordered_json finding_json(const finding& f) {
+  constexpr double exact = 9'007'199'254'740'992;  // 2^53
+  auto numbers = nlohmann::ordered_json::object();
+  for (const figure& n : f.figures) {
+    const bool whole = std::abs(n.value) <= exact && std::trunc(n.value) == n.value;
+    if (whole && !n.name.ends_with("_s")) {
+      numbers[n.name] = static_cast<std::int64_t>(n.value);
+    } else {
+      numbers[n.name] = n.value;
+    }
+  }
+  return {{"level", holdfast::name_of(f.severity)},
+          {"subject", f.subject},
+          {"text", f.text},
+          {"numbers", numbers}};
+}
+
 int print_json(const settings& s, const diagnosis& d) {
   auto json = json_head(d.url);
   for (const shown_setting& v : shown(s)) {
     json["settings"].push_back({{"name", v.name}, {"value", v.value}, {"origin", v.origin}});
   }
   json["findings"] = nlohmann::ordered_json::array();
-  for (const finding& f : d.found) {
-    json["findings"].push_back(
-        {{"level", holdfast::name_of(f.severity)}, {"subject", f.subject}, {"text", f.text}});
-  }
+  for (const finding& f : d.found) json["findings"].push_back(finding_json(f));
   return print(json_line(json), report(true));
 }
 

@@ -40,11 +40,18 @@ enum class severity : std::uint8_t { good, warning, fault };
 /// "good", "warning" or "fault".
 HOLDFAST_EXPORT const char* name_of(severity s) noexcept;
 
+/// A number of a finding's text, for programs.
+struct figure {
+  std::string name;  ///< With its unit: "max_ttl_s".
+  double value{};    ///< Whole ones, up to 2^53, are exact.
+};
+
 /// One result of a diagnosis.
 struct finding {
   holdfast::severity severity{holdfast::severity::good};
   std::string subject;  ///< What was examined, one or two words: "file system", "token floor".
   std::string text;     ///< What was found, and what to do unless it is good.
+  std::vector<figure> figures{};  ///< What of it is a number; mostly none. More may come.
 };
 
 /// What store::find found.

@@ -118,6 +118,11 @@ TEST(store, advises_a_ttl_and_leaves_no_session) {
   EXPECT_EQ(good->severity, severity::good) << good->text;
   EXPECT_NE(good->text.find("slowest of 20"), std::string::npos) << good->text;
   EXPECT_NE(good->text.find("within 34.302s"), std::string::npos) << good->text;
+  ASSERT_EQ(good->figures.size(), 6U);
+  EXPECT_EQ(good->figures[3].name, "ttl_s");
+  EXPECT_EQ(good->figures[3].value, 30);
+  EXPECT_EQ(good->figures[5].name, "free_within_s");
+  EXPECT_NEAR(good->figures[5].value, 34.302, 0.001);
   EXPECT_EQ(good->text.find("stopping"), std::string::npos) << good->text;
   const auto early = ops->advise_ttl(30s, [](duration) { return 20s; });
   EXPECT_EQ(early->severity, severity::warning) << early->text;

@@ -80,6 +80,8 @@ std::string when_freed(const store_core& store, duration ttl) {
               : "; that of one that crashed on this host at once, to whoever waits on this host");
 }
 
+double seconds(duration d) { return std::chrono::duration<double>(d).count(); }
+
 }  // namespace
 
 result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
@@ -112,15 +114,24 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
       text += ", and " + print_duration(bare) + " without";
   }
   text += ". That was measured now: where machine or network are at times much slower, take more";
+  std::vector<figure> figures{{"beat_s", seconds(took[took.size() / 2])},
+                              {"slowest_beat_s", seconds(took.back())},
+                              {"smallest_ttl_s", seconds(least)},
+                              {"ttl_s", seconds(ttl)},
+                              {"max_ttl_s", seconds(measured->limit)}};
   const auto fits = store->fitting(ttl);
-  if (fits) text += ". " + when_freed(*store, ttl);
+  if (fits) {
+    text += ". " + when_freed(*store, ttl);
+    figures.push_back({"free_within_s", seconds(store->free_after(ttl))});
+  }
   if (!fits || ttl > measured->limit) {
     const std::string why =
         fits ? why_refused(store, ttl, measured->limit) : fits.error().message();
     return finding{severity::fault, "ttl",
-                   "no session is opened with " + print_duration(ttl) + ": " + why + "; " + text};
+                   "no session is opened with " + print_duration(ttl) + ": " + why + "; " + text,
+                   std::move(figures)};
   }
-  if (ttl >= least) return finding{severity::good, "ttl", std::move(text)};
+  if (ttl >= least) return finding{severity::good, "ttl", std::move(text), std::move(figures)};
   text += ". This ttl may lose locks that nobody wanted to lose: ";
   if (least <= measured->limit) {
     text += "take " + print_duration(least) + " or more";
@@ -130,7 +141,7 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
             "make its max_ttl longer, up to " + print_duration(core::ttl_max) +
             ", where it has one";
   }
-  return finding{severity::warning, "ttl", std::move(text)};
+  return finding{severity::warning, "ttl", std::move(text), std::move(figures)};
 }
 
 }  // namespace holdfast::client

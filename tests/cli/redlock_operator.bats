@@ -242,6 +242,21 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))'
   kill "$watcher" $pid
 }
 
+@test "doctor --json has the numbers of its texts" {
+  initialised --max-ttl 20s
+  expect 0 holdfast doctor --json
+  json 'of = lambda s: {k: v for f in a["findings"] if f["subject"] == s
+    for k, v in f["numbers"].items()}
+assert of("majority") == {"votes": 5, "nodes": 5, "needed": 3}, a
+node = of("127.0.0.1:'"$(port_of 1)"'")
+assert node["max_ttl_s"] == 20 and 0 < node["floor"] <= node["epoch"], a
+assert abs(node["clock_offset_s"]) <= node["clock_offset_bound_s"] + 0.001, a
+ttl = of("ttl")
+assert 0 < ttl["beat_s"] <= ttl["slowest_beat_s"] < ttl["smallest_ttl_s"], a
+assert ttl["ttl_s"] == ttl["max_ttl_s"] == 20 < ttl["free_within_s"], a
+assert of("clock") == {}, a'
+}
+
 @test "every verb refuses one server under two names where no node was set up" {
   export HOLDFAST_STORE="redlock://127.0.0.1:$(port_of 1),localhost:$(port_of 1),\
 127.0.0.1:$(port_of 2)?$patient"

@@ -351,6 +351,18 @@ told_at() {
   [[ $output != *'cannot create files'* ]]
 }
 
+@test "doctor --json has the numbers of a local store" {
+  hold_it
+  expect 0 holdfast doctor --json
+  json 'of = lambda s: {k: v for f in a["findings"] if f["subject"] == s
+    for k, v in f["numbers"].items()}
+assert of("data")["sessions"] == 1 and of("data")["used_bytes"] < of("data")["limit_bytes"], a
+assert of("processes")["processes"] == 2 and of("life locks")["held"] == 1, a
+assert of("file system")["free_bytes"] > 0 and of("token floor")["ceiling"] > 0, a
+assert all(isinstance(f["numbers"], dict) for f in a["findings"]), a'
+  release
+}
+
 @test "deny and break whose report cannot be written say that it was done" {
   for out in full closed; do
     hold_it --ttl 1h

@@ -81,11 +81,14 @@ void look_at_history(const inspection& seen, findings& all) {
   }
   for (const auto& m : seen.members) {
     if (m.database_bytes > quota_default / 2) {
-      all.push_back({severity::warning, "database",
+      all.push_back({severity::warning,
+                     "database",
                      m.name + " keeps " + mebibytes(m.database_bytes) + ", of which " +
                          mebibytes(m.database_bytes_used) +
                          " are in use; at its quota (2 GiB unless configured) it takes no writes: "
-                         "etcdctl defrag"});
+                         "etcdctl defrag",
+                     {{"database_bytes", static_cast<double>(m.database_bytes)},
+                      {"database_used_bytes", static_cast<double>(m.database_bytes_used)}}});
     }
   }
 }
@@ -98,9 +101,12 @@ duration election_timeout(const inspection& seen) {
 
 void look_at_election(const inspection& seen, findings& all) {
   if (seen.lease_min <= 0) return;
-  all.push_back({severity::good, "election",
-                 "the election timeout is at most " + print_duration(election_timeout(seen)) +
-                     ": a failover takes up to twice that"});
+  all.push_back(
+      {severity::good,
+       "election",
+       "the election timeout is at most " + print_duration(election_timeout(seen)) +
+           ": a failover takes up to twice that",
+       {{"election_timeout_s", std::chrono::duration<double>(election_timeout(seen)).count()}}});
 }
 
 }  // namespace

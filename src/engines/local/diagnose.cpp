@@ -23,9 +23,11 @@ void look_at_directory(environment& store, findings& all) {
   const std::string& path = d.where().path;
   if (auto fs = io::file_system_of(d.where().directory, path)) {
     const bool low = fs->free < little_space;
-    all.push_back({low ? severity::warning : severity::good, "file system",
+    all.push_back({low ? severity::warning : severity::good,
+                   "file system",
                    path + " is on " + fs->name + ", " + mebibytes(fs->free) + " free" +
-                       (low ? "; free some space" : "")});
+                       (low ? "; free some space" : ""),
+                   {{"free_bytes", static_cast<double>(fs->free)}}});
   }
   const mode_t others = d.facts().mode & (d.grouped() ? 0007U : 0077U);
   all.push_back({others != 0 ? severity::warning : severity::good, "permissions",
@@ -53,10 +55,12 @@ void look_at_floor(environment& store, findings& all) {
   // No fault yet: until the next boot tokens go by the ceiling in memory, and the next block of
   // them writes the file again.
   const bool lost = *ceiling < synced;
-  all.push_back({lost ? severity::warning : severity::good, "token floor",
+  all.push_back({lost ? severity::warning : severity::good,
+                 "token floor",
                  lost ? "the file lost its contents; it is written again within " +
                             std::to_string(token_floor::block) + " tokens"
-                      : "tokens up to " + std::to_string(*ceiling) + " are safe on the disk"});
+                      : "tokens up to " + std::to_string(*ceiling) + " are safe on the disk",
+                 {{"ceiling", static_cast<double>(*ceiling)}}});
 }
 
 void look_at_data(environment& store, findings& all) {
@@ -77,10 +81,14 @@ void look_at_data(environment& store, findings& all) {
   }
   all.push_back({severity::good, "gate", "free: no process is stuck inside"});
   const bool high = used.used > used.limit / 10 * 9;
-  all.push_back({high ? severity::warning : severity::good, "data",
+  all.push_back({high ? severity::warning : severity::good,
+                 "data",
                  std::to_string(sessions) + " sessions, " + mebibytes(used.used) + " of " +
                      mebibytes(used.limit) + " used" +
-                     (high ? "; end sessions or use another store" : "")});
+                     (high ? "; end sessions or use another store" : ""),
+                 {{"sessions", static_cast<double>(sessions)},
+                  {"used_bytes", static_cast<double>(used.used)},
+                  {"limit_bytes", static_cast<double>(used.limit)}}});
 }
 
 void look_at_processes(environment& store, findings& all) {
@@ -90,9 +98,12 @@ void look_at_processes(environment& store, findings& all) {
     if (store.slots().look(n).alive) ++open;
   }
   const bool many = open > io::process_slot::count / 10 * 9;
-  all.push_back({many ? severity::warning : severity::good, "processes",
+  all.push_back({many ? severity::warning : severity::good,
+                 "processes",
                  std::to_string(open) + " of at most " + std::to_string(io::process_slot::count) +
-                     " have it open"});
+                     " have it open",
+                 {{"processes", static_cast<double>(open)},
+                  {"limit", static_cast<double>(io::process_slot::count)}}});
 }
 
 void look_at_life(environment& store, findings& all) {
@@ -111,9 +122,12 @@ void look_at_life(environment& store, findings& all) {
     auto one = io::open_existing({fd.get(), path}, name.c_str());
     if (one && *one && !io::is_unlocked((*one)->get())) ++held;
   }
-  all.push_back({severity::good, "life locks",
-                 std::to_string(held) + " held, " + std::to_string(names->size() - held) +
-                     " left by the dead"});
+  all.push_back(
+      {severity::good,
+       "life locks",
+       std::to_string(held) + " held, " + std::to_string(names->size() - held) +
+           " left by the dead",
+       {{"held", static_cast<double>(held)}, {"dead", static_cast<double>(names->size() - held)}}});
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ finding about_eviction(const master::picture& p) {
           "maxmemory-policy is " + policy + ": the server may drop a held lock; set noeviction"};
 }
 
-finding about_replicas(const master& m, const master::picture& p) {
+finding replicas_judged(const master& m, const master::picture& p) {
   if (p.replicas == 0) return {severity::good, "replicas", "none: there is no failover to forget"};
   const std::string count = std::to_string(p.replicas);
   switch (m.set().with_replicas) {
@@ -64,6 +64,12 @@ finding about_replicas(const master& m, const master::picture& p) {
               "promoted replica grants nothing for max_ttl, as after a restart"};
 }
 
+finding about_replicas(const master& m, const master::picture& p) {
+  finding f = replicas_judged(m, p);
+  f.figures = {{"replicas", static_cast<double>(p.replicas)}};
+  return f;
+}
+
 }  // namespace
 
 result<std::vector<finding>> diagnose(master& m) {
@@ -73,9 +79,11 @@ result<std::vector<finding>> diagnose(master& m) {
   if (!p.trouble.empty()) {
     all.push_back({severity::fault, "server", p.trouble});
   } else {
-    all.push_back({severity::good, "server",
+    all.push_back({severity::good,
+                   "server",
                    node + ": Redis " + p.server->version + ", grants locks; max_ttl " +
-                       print_duration(p.max_ttl)});
+                       print_duration(p.max_ttl),
+                   {{"max_ttl_s", std::chrono::duration<double>(p.max_ttl).count()}}});
   }
   if (!p.server) return all;
   all.push_back(about_persistence(p));

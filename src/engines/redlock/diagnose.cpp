@@ -7,6 +7,7 @@
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -14,8 +15,9 @@ namespace holdfast::engines::redlock {
 
 namespace {
 
-finding about(const std::string& subject, holdfast::severity severity, std::string text) {
-  return {severity, subject, std::move(text)};
+finding about(const std::string& subject, holdfast::severity severity, std::string text,
+              std::vector<figure> figures = {}) {
+  return {severity, subject, std::move(text), std::move(figures)};
 }
 
 std::string persistence_text(const cluster::node_view& p) {
@@ -44,6 +46,15 @@ std::string record_text(const cluster::node_view& p, bool tokens) {
          print_duration(r.max_ttl) + ", token floor " + std::to_string(r.floor);
 }
 
+/// Named as `redlock status --json` names them.
+std::vector<figure> record_figures(const cluster::node_view& p) {
+  if (!p.facts.record) return {};
+  const auto& r = *p.facts.record;
+  return {{"epoch", static_cast<double>(r.epoch)},
+          {"floor", static_cast<double>(r.floor)},
+          {"max_ttl_s", std::chrono::duration<double>(r.max_ttl).count()}};
+}
+
 std::string why_not_durable(const cluster::node_view& p) {
   const std::string after = "loses locks when it restarts, and then does not vote for max_ttl; ";
   if (!p.refused.config.empty()) {
@@ -61,7 +72,7 @@ void judge_node(const cluster& c, node_index i, const node_time& t, std::vector<
     all.push_back(about(name, severity::warning, "does not vote: " + p.trouble));
     return;
   }
-  all.push_back(about(name, severity::good, server_text(p, t)));
+  all.push_back(about(name, severity::good, server_text(p, t), offset_figures(t)));
   // Where that is not accepted, the node is refused for it.
   if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty() && p.facts.unsafe.empty()) {
     all.push_back(about(name, severity::fault, unsafe));
@@ -83,12 +94,12 @@ void judge_node(const cluster& c, node_index i, const node_time& t, std::vector<
   // What is refused stays so until somebody corrects it.
   const bool refused = p.standing == core::redlock::admission::standing::refused;
   const bool votes = c.now_voting()->voters.has(i);
-  all.push_back(
-      about(name,
-            refused ? severity::fault
-            : votes ? severity::good
-                    : severity::warning,
-            blank ? p.explanation : p.explanation + "; " + record_text(p, c.set().tokens)));
+  all.push_back(about(name,
+                      refused ? severity::fault
+                      : votes ? severity::good
+                              : severity::warning,
+                      blank ? p.explanation : p.explanation + "; " + record_text(p, c.set().tokens),
+                      record_figures(p)));
 }
 
 /// With tokens the nodes' records decide, and are to say the same.
@@ -120,6 +131,19 @@ void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
        print_duration(longest));
 }
 
+finding judge_majority(const cluster& c) {
+  const std::size_t votes = c.now_voting()->voters.size();
+  std::vector<figure> figures{{"votes", static_cast<double>(votes)},
+                              {"nodes", static_cast<double>(c.size())},
+                              {"needed", static_cast<double>(c.majority())}};
+  const auto v = c.verdict();
+  return about("majority", v ? severity::good : severity::fault,
+               v ? std::to_string(votes) + " of " + std::to_string(c.size()) +
+                       " nodes vote, needed are " + std::to_string(c.majority())
+                 : v.error().message(),
+               std::move(figures));
+}
+
 }  // namespace
 
 std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
@@ -128,14 +152,7 @@ std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
   const auto times = times_of(c);
   for (node_index i = 0; i < c->size(); ++i) judge_node(*c, i, times[i], all);
   if (c->set().tokens) judge_max_ttl(*c, all);
-  if (auto v = c->verdict(); v) {
-    all.push_back(about("majority", severity::good,
-                        std::to_string(c->now_voting()->voters.size()) + " of " +
-                            std::to_string(c->size()) + " nodes vote, needed are " +
-                            std::to_string(c->majority())));
-  } else {
-    all.push_back(about("majority", severity::fault, v.error().message()));
-  }
+  all.push_back(judge_majority(*c));
   if (const std::string even = c->set().even_nodes(); !even.empty()) {
     all.push_back(about("nodes", severity::warning, even));
   }
@@ -151,7 +168,8 @@ std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
                             print_duration(c->set().max_ttl) +
                             (c->set().assume_fresh
                                  ? ", but assume_fresh=yes skips that for programs that start then"
-                                 : "")));
+                                 : ""),
+                        {{"max_ttl_s", std::chrono::duration<double>(c->set().max_ttl).count()}}));
   }
   return all;
 }

@@ -62,6 +62,14 @@ std::string offset_text(const node_time& t) {
          std::to_string(bound) + " ms) from this host's";
 }
 
+std::vector<figure> offset_figures(const node_time& t) {
+  if (t.at.count() == 0) return {};
+  const auto seconds = [](auto d) { return std::chrono::duration<double>(d).count(); };
+  const auto half = (t.received - t.sent) / 2;
+  return {{"clock_offset_s", seconds(t.at - (t.sent + half).time_since_epoch())},
+          {"clock_offset_bound_s", seconds(half)}};
+}
+
 std::string text_of(const io::redis_facts& server, const char* key) {
   const auto found = server.info.find(key);
   return found == server.info.end() ? std::string() : found->second;

@@ -6,6 +6,7 @@
 #include "io/redis/redis_facts.hpp"
 
 #include <holdfast/clock.hpp>
+#include <holdfast/store.hpp>
 
 #include <memory>
 #include <string>
@@ -31,6 +32,10 @@ std::vector<node_time> times_of(const std::shared_ptr<cluster>& c);
 
 /// How far a node's clock is from this host's, for people, and within which bounds.
 std::string offset_text(const node_time& t);
+
+/// The same for programs: the difference as it was measured, and how much of it the time of the
+/// question and its answer may explain. Nothing of a node that did not answer.
+std::vector<figure> offset_figures(const node_time& t);
 
 /// A line of the server's INFO; empty when it has none.
 std::string text_of(const io::redis_facts& server, const char* key);

@@ -30,5 +30,17 @@ TEST(offset_text, tells_a_difference_with_its_bound) {
   EXPECT_EQ(offset_after(-495ms, 10ms), "its clock is -500 ms (+-5 ms) from this host's");
 }
 
+TEST(offset_figures, have_the_sign_and_the_bound_in_seconds) {
+  const wall_time begin{std::chrono::seconds{1'700'000'000}};
+  const auto at = std::chrono::duration_cast<core::redlock::server_time>(begin.time_since_epoch());
+  const auto f = offset_figures({at - 495ms, begin, begin + 10ms});
+  ASSERT_EQ(f.size(), 2U);
+  EXPECT_EQ(f[0].name, "clock_offset_s");
+  EXPECT_NEAR(f[0].value, -0.5, 1e-9);
+  EXPECT_EQ(f[1].name, "clock_offset_bound_s");
+  EXPECT_NEAR(f[1].value, 0.005, 1e-9);
+  EXPECT_TRUE(offset_figures({{}, begin, begin + 10ms}).empty()) << "it did not answer";
+}
+
 }  // namespace
 }  // namespace holdfast::engines::redlock
