@@ -179,8 +179,8 @@ void enqueuing::decide_inside(const std::vector<std::string>& nodes) {
   store_->keep_sight(request_.name, sight_);
   auto older = names_.older_than(*mine);
   if (surely_granted(older, request_.how)) return grant();
-  look_at(store_, request_.name, std::move(older),
-          [self = shared_from_this()](const queue_picture& p) { self->decide_inside(p); });
+  look_at_older(store_, request_.name, std::move(older), mine_,
+                [self = shared_from_this()](const queue_picture& p) { self->decide_inside(p); });
 }
 
 void enqueuing::decide_inside(const queue_picture& p) {

@@ -193,8 +193,8 @@ void confirming::judge_place(const named_entry& mine) {
     v.mine = mine_;
     return done_(std::move(v));
   }
-  look_at(store_, request_.name, std::move(older),
-          [self = shared_from_this(), mine](const queue_picture& p) { self->view(p, mine); });
+  look_at_older(store_, request_.name, std::move(older), mine_,
+                [self = shared_from_this(), mine](const queue_picture& p) { self->view(p, mine); });
 }
 
 void confirming::view(const queue_picture& p, const named_entry& mine) {

@@ -59,11 +59,10 @@ std::optional<named_entry> named_entry::parse(std::string_view node) {
                      .place = *order};
 }
 
-bool named_entry::is_older_than(const named_entry& other) const noexcept {
+std::int32_t named_entry::arrivals_after(const named_entry& other) const noexcept {
   // Unsigned, for the difference of two signed numbers may overflow.
-  const auto difference =
-      static_cast<std::uint32_t>(place) - static_cast<std::uint32_t>(other.place);
-  return static_cast<std::int32_t>(difference) < 0;
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(place) -
+                                   static_cast<std::uint32_t>(other.place));
 }
 
 std::optional<lock_name> parse_queue(std::string_view node) {

@@ -47,10 +47,11 @@ class paths {
 struct named_entry {
   std::string node{};  ///< The last part of the path.
   core::entry what{};
-  std::int32_t place{};  ///< ZooKeeper's number. Compared by signed difference, for it wraps.
+  std::int32_t place{};  ///< ZooKeeper's number, which wraps.
 
   static std::optional<named_entry> parse(std::string_view node);
-  bool is_older_than(const named_entry& other) const noexcept;
+  /// How much later it came. Right up to 2^31 - 1 arrivals, in either direction.
+  std::int32_t arrivals_after(const named_entry& other) const noexcept;
 };
 
 /// The lock of a child of `q`.

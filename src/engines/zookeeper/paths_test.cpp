@@ -51,12 +51,12 @@ TEST(zookeeper_paths, places_are_ordered_where_they_wrap) {
   named_entry b;
   a.place = std::numeric_limits<std::int32_t>::max();
   b.place = std::numeric_limits<std::int32_t>::min();
-  EXPECT_TRUE(a.is_older_than(b));
-  EXPECT_FALSE(b.is_older_than(a));
-  EXPECT_FALSE(a.is_older_than(a));
+  EXPECT_LT(a.arrivals_after(b), 0);
+  EXPECT_GT(b.arrivals_after(a), 0);
+  EXPECT_EQ(a.arrivals_after(a), 0);
   a.place = -1;
   b.place = 0;
-  EXPECT_TRUE(a.is_older_than(b));
+  EXPECT_LT(a.arrivals_after(b), 0);
   const auto wrapped = named_entry::parse("x." + std::string(32, 'a') + ".1.1.1.-2147483648");
   ASSERT_TRUE(wrapped);
   EXPECT_EQ(wrapped->place, std::numeric_limits<std::int32_t>::min());

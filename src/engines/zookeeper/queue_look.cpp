@@ -19,7 +19,10 @@ queue_names::queue_names(const std::vector<std::string>& nodes) {
     if (e) all_.push_back(std::move(*e));
     if (!e) damage_ = node;
   }
-  std::ranges::sort(all_, [](const auto& a, const auto& b) { return a.is_older_than(b); });
+  if (all_.empty()) return;
+  // From one place on, for of entries that are far apart each may be "older" than the next.
+  const named_entry from = all_.front();
+  std::ranges::sort(all_, {}, [&](const named_entry& e) { return e.arrivals_after(from); });
 }
 
 const named_entry* queue_names::find(const session_id& id, std::uint64_t inc,
@@ -38,7 +41,8 @@ const named_entry* queue_names::find(const std::string& node) const {
 std::vector<named_entry> queue_names::older_than(const named_entry& mine) const {
   std::vector<named_entry> older;
   for (const auto& e : all_) {
-    if (e.is_older_than(mine)) older.push_back(e);
+    const std::int32_t after = e.arrivals_after(mine);
+    if (after < 0 || after >= arrivals_told) older.push_back(e);
   }
   return older;
 }
@@ -115,6 +119,7 @@ queue_picture picture_of(store& s, const looking& l, const batch_result& answers
     static_cast<core::reply&>(p) = damaged(damage);
     return p;
   }
+  std::ranges::sort(p.live, {}, &core::entry::order);
   s.sweep(std::move(dead));
   if (l.entries.empty()) return p;
   const auto oldest = p.sessions.find(l.entries.front().what.owner);
@@ -169,6 +174,15 @@ void look_at(const std::shared_ptr<store>& s, const lock_name& name,
                       }
                       with_first_gate(s, picture_of(*s, *l, answers), done);
                     });
+}
+
+void look_at_older(const std::shared_ptr<store>& s, const lock_name& name,
+                   std::vector<named_entry> older, token mine,
+                   std::function<void(queue_picture)> done) {
+  look_at(s, name, std::move(older), [mine, done = std::move(done)](queue_picture p) {
+    std::erase_if(p.live, [&](const core::entry& e) { return e.order > mine; });
+    done(std::move(p));
+  });
 }
 
 bool used_otherwise(const queue_picture& p, const mode& how) noexcept {

@@ -24,6 +24,7 @@ class queue_names {
   /// The oldest that this request has made; nothing when there is none.
   const named_entry* find(const session_id& id, std::uint64_t inc, std::uint64_t request) const;
   const named_entry* find(const std::string& node) const;
+  /// With any that came so many arrivals before or after it that the numbers do not tell which.
   std::vector<named_entry> older_than(const named_entry& mine) const;
 
  private:
@@ -33,6 +34,9 @@ class queue_names {
 
 /// Granted even if all of those were alive, so that nobody has to be looked at.
 bool surely_granted(const std::vector<named_entry>& older, const mode& how);
+
+/// Half of what the numbers could tell: two that are further apart are ordered by their tokens.
+inline constexpr std::int32_t arrivals_told = 1 << 30;
 
 /// Who of some entries is alive, with their orders and sessions: what a decision needs. Entries
 /// that are dead are swept, at most store::sweep_max.
@@ -49,6 +53,12 @@ struct queue_picture : core::reply {
 /// the server that is asked has seen the entry, so that the node is gone for good.
 void look_at(const std::shared_ptr<store>& s, const lock_name& name,
              std::vector<named_entry> entries, std::function<void(queue_picture)> done);
+
+/// The same of what older_than() gave for an entry with the token `mine`, without the younger ones
+/// among it.
+void look_at_older(const std::shared_ptr<store>& s, const lock_name& name,
+                   std::vector<named_entry> older, token mine,
+                   std::function<void(queue_picture)> done);
 
 /// Whether the entries of `p` are there for another use than `how`. The oldest tells. A younger one
 /// that does not agree with it was made by who did not know that yet, and is about to be withdrawn:

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 namespace holdfast::engines::zookeeper {
 namespace {
 
@@ -26,6 +29,35 @@ TEST(zookeeper_queue_look, names_are_put_in_order) {
   EXPECT_EQ(names.all()[2].what.owner, id_of('c'));
   EXPECT_EQ(names.older_than(names.all()[2]).size(), 2U);
   EXPECT_TRUE(names.older_than(names.all()[0]).empty());
+}
+
+TEST(zookeeper_queue_look, what_came_too_long_ago_to_be_told_by_its_number_counts_as_older) {
+  const auto older = [](int a, int mine) {
+    const queue_names names({node('s', 'a', 1, a), node('x', 'b', 1, mine)});
+    const auto found = names.older_than(*names.find(node('x', 'b', 1, mine)));
+    return found.size() == 1 && found[0].place == a;
+  };
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  EXPECT_TRUE(older(1, 2));
+  EXPECT_FALSE(older(2, 1));
+  EXPECT_TRUE(older(-5, -5 + arrivals_told));
+  // It came 2^31 and some arrivals before, or a few less than that later.
+  EXPECT_TRUE(older(0, least + 5));
+  EXPECT_TRUE(older(least + 7, 3));
+  EXPECT_FALSE(older(arrivals_told - 1, 0));
+}
+
+TEST(zookeeper_queue_look, entries_of_any_distance_have_one_order) {
+  std::vector<std::string> nodes;
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    nodes.push_back(node('x', 'a', 1 + static_cast<int>(i), static_cast<int>(i * 8'589'935U)));
+  }
+  const queue_names names(nodes);
+  EXPECT_EQ(names.all().size(), 500U);
+  for (std::size_t i = 1; i < names.all().size(); ++i) {
+    const auto& first = *names.find(nodes.front());
+    EXPECT_LT(names.all()[i - 1].arrivals_after(first), names.all()[i].arrivals_after(first));
+  }
 }
 
 TEST(zookeeper_queue_look, of_one_request_made_twice_the_older_is_found) {
