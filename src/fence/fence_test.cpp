@@ -262,6 +262,17 @@ TEST(fence, a_commit_under_way_is_waited_for) {
   EXPECT_TRUE(f.enter(numbered(2), mode::exclusive(), at_once));
 }
 
+TEST(fence, a_commit_is_under_way_until_the_outer_one_has_ended) {
+  fence f(older_passes::invalidate);
+  auto old = f.enter(numbered(1));
+  ASSERT_TRUE(old);
+  EXPECT_TRUE(old->commit([&] {
+    EXPECT_TRUE(old->commit([] {}));
+    EXPECT_EQ(code(f.enter(numbered(2), mode::exclusive(), at_once)), errc::timed_out);
+  }));
+  EXPECT_TRUE(f.enter(numbered(2), mode::exclusive(), at_once));
+}
+
 TEST(fence, a_commit_passes_on_what_its_function_answers) {
   fence f;
   auto entered = f.enter(numbered(1));

@@ -29,7 +29,7 @@ bool gate_machine::must_wait(token t, sharing how) const noexcept {
   return std::ranges::any_of(passes_, [&](const auto& each) {
     const open_pass& p = each.second;
     // An invalid pass cannot be stopped in the middle of its commit.
-    return in_the_way(p, t, how) && (policy_ == older_passes::wait || p.commits);
+    return in_the_way(p, t, how) && (policy_ == older_passes::wait || p.commits > 0);
   });
 }
 
@@ -49,12 +49,12 @@ bool gate_machine::valid(std::uint64_t id) const noexcept {
 bool gate_machine::begin_commit(std::uint64_t id) noexcept {
   const auto at = passes_.find(id);
   if (at == passes_.end() || !at->second.valid) return false;
-  at->second.commits = true;
+  ++at->second.commits;
   return true;
 }
 
 void gate_machine::end_commit(std::uint64_t id) noexcept {
-  if (const auto at = passes_.find(id); at != passes_.end()) at->second.commits = false;
+  if (const auto at = passes_.find(id); at != passes_.end()) --at->second.commits;
 }
 
 std::size_t gate_machine::count(sharing how) const noexcept {

@@ -62,7 +62,7 @@ class gate_machine {
     token value;
     sharing how;
     bool valid{true};
-    bool commits{};
+    std::uint32_t commits{};  ///< One may be begun inside another.
   };
   static bool in_the_way(const open_pass& p, token t, sharing how) noexcept {
     return p.value < t && (how == sharing::exclusive || p.how == sharing::exclusive);
