@@ -82,7 +82,8 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
 
   /// Runs `f`, which makes the prepared change visible, if the pass is valid; newer tokens wait
   /// until it has returned. Keep it short. What `f` returns, if anything, is the result's value;
-  /// a `result` is passed on.
+  /// a `result` is passed on. `f` may commit in its turn, which changes nothing for the outer one;
+  /// and it may end or move the pass: an end lets newer tokens in at once.
   ///
   /// Errors: those of `f`; and if `f` was not run
   /// - `stale_token`: a newer token has invalidated the pass.
@@ -96,16 +97,18 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
 
  private:
   friend class fencing::gate;
+  // What it has of the pass is its own: the function that is run may end the pass.
   struct committing {
-    explicit committing(pass& p) noexcept : of(p) {}
+    explicit committing(const pass& p) noexcept : at(p.at_), id(p.id_) {}
     committing(const committing&) = delete;
     committing& operator=(const committing&) = delete;
-    ~committing() { of.end_commit(); }
-    pass& of;
+    ~committing() { end_commit(*at, id); }
+    const std::shared_ptr<fencing::gate> at;
+    const std::uint64_t id;
   };
   pass(std::shared_ptr<fencing::gate> at, std::uint64_t id, holdfast::token value) noexcept;
   result<void> begin_commit();
-  void end_commit() noexcept;
+  static void end_commit(fencing::gate& at, std::uint64_t id) noexcept;
   fencing::gate& held() const noexcept;
 
   std::shared_ptr<fencing::gate> at_;

@@ -40,7 +40,7 @@ fencing::gate& pass::held() const noexcept {
 }
 token pass::token() const noexcept { return value_; }
 bool pass::valid() const noexcept { return held().valid(id_); }
-void pass::end_commit() noexcept { held().end_commit(id_); }
+void pass::end_commit(fencing::gate& at, std::uint64_t id) noexcept { at.end_commit(id); }
 
 result<void> pass::begin_commit() { return held().begin_commit(id_, value_); }
 

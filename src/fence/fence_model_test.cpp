@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,10 +26,14 @@ struct event {
 };
 
 struct held_pass {
+  std::uint64_t number{};
   event what{};
   bool valid{true};
+  int commits{};
   pass real;
 };
+
+using held_passes = std::list<held_pass>;
 
 class scene {
  public:
@@ -71,10 +77,8 @@ class scene {
     bool waits = false;
     for (auto& p : passes_) {
       if (!in_the_way(p, e)) continue;
-      if (policy_ == older_passes::invalidate)
-        p.valid = false;
-      else
-        waits = true;
+      if (policy_ == older_passes::invalidate) p.valid = false;
+      if (policy_ == older_passes::wait || p.commits > 0) waits = true;
     }
     return waits ? errc::timed_out : errc{};
   }
@@ -95,7 +99,7 @@ class scene {
     auto p = real_.enter({source, token{e.value}}, e.shared ? mode::shared() : mode::exclusive(),
                          {.wait = duration::zero()});
     expect("enter " + text(e), model, code(p));
-    if (p) passes_.push_back({e, true, std::move(*p)});
+    if (p) passes_.push_back({++entered_, e, true, 0, std::move(*p)});
   }
   void admit(const event& e) {
     errc model = stale(e) ? errc::stale_token : arrive(e);
@@ -108,26 +112,48 @@ class scene {
     expect("raise " + std::to_string(value), model,
            code(real_.raise(token{value}, {.wait = duration::zero()})));
   }
+  held_passes::iterator any_pass() {
+    return std::next(passes_.begin(), static_cast<std::ptrdiff_t>(below(passes_.size())));
+  }
+  // Something may happen inside it: the pass commits again, or ends, and others come.
   void commit() {
     if (passes_.empty()) return;
-    auto& p = passes_[below(passes_.size())];
+    const auto at = any_pass();
+    const auto is_there = [this, number = at->number] {
+      return std::ranges::find(passes_, number, &held_pass::number) != passes_.end();
+    };
+    const event what = at->what;
+    const bool valid = at->valid;
     bool ran = false;
-    const auto done = p.real.commit([&] { ran = true; });
-    expect("commit " + text(p.what), p.valid ? errc{} : errc::stale_token, code(done));
-    if (ran != p.valid || p.real.valid() != p.valid) wrong_ = trace_ + "ran against its validity";
+    bool ended = false;
+    const auto done = at->real.commit([&] {
+      ran = true;
+      trace_ += "begin " + text(what) + "; ";
+      ++at->commits;
+      for (auto n = below(3); n > 0 && wrong_.empty() && !ended; --n) {
+        step();
+        ended = !is_there();
+      }
+      if (!ended) --at->commits;
+    });
+    expect("commit " + text(what), valid ? errc{} : errc::stale_token, code(done));
+    if (ran != valid || (!ended && at->real.valid() != at->valid)) {
+      wrong_ = trace_ + "ran against its validity";
+    }
   }
   void end() {
     if (passes_.empty()) return;
-    const auto at = below(passes_.size());
-    trace_ += "end " + text(passes_[at].what) + "; ";
-    passes_.erase(passes_.begin() + static_cast<std::ptrdiff_t>(at));
+    const auto at = any_pass();
+    trace_ += "end " + text(at->what) + "; ";
+    passes_.erase(at);
   }
 
   std::uint64_t random_;
   older_passes policy_;
   fence real_;
   std::vector<event> arrived_;
-  std::vector<held_pass> passes_;
+  held_passes passes_;
+  std::uint64_t entered_{};
   std::string trace_;
   std::string wrong_;
 };

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -271,6 +273,31 @@ TEST(fence, a_commit_is_under_way_until_the_outer_one_has_ended) {
     EXPECT_EQ(code(f.enter(numbered(2), mode::exclusive(), at_once)), errc::timed_out);
   }));
   EXPECT_TRUE(f.enter(numbered(2), mode::exclusive(), at_once));
+}
+
+TEST(fence, a_pass_may_end_inside_its_own_commit) {
+  for (const auto policy : {older_passes::wait, older_passes::invalidate}) {
+    fence f(policy);
+    auto mine = std::make_unique<pass>(std::move(*f.enter(numbered(1))));
+    const auto committed = mine->commit([&] {
+      mine.reset();
+      EXPECT_TRUE(f.enter(numbered(2), mode::exclusive(), at_once));
+    });
+    EXPECT_TRUE(committed);
+  }
+}
+
+TEST(fence, a_pass_that_is_moved_inside_its_own_commit_is_waited_for_until_that_returns) {
+  fence f(older_passes::invalidate);
+  auto mine = f.enter(numbered(1));
+  ASSERT_TRUE(mine);
+  std::optional<pass> kept;
+  EXPECT_TRUE(mine->commit([&] {
+    kept.emplace(std::move(*mine));
+    EXPECT_EQ(code(f.enter(numbered(2), mode::exclusive(), at_once)), errc::timed_out);
+  }));
+  EXPECT_TRUE(f.enter(numbered(2), mode::exclusive(), at_once));
+  EXPECT_FALSE(kept->valid());
 }
 
 TEST(fence, a_commit_passes_on_what_its_function_answers) {
