@@ -109,7 +109,8 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
   /// See lock::on_lost().
   void on_lost(std::function<void(const error&)> f) { lock_.on_lost(std::move(f)); }
 
-  /// Gives the leadership back, so that the next candidate leads. Errors: as lock::release().
+  /// Gives the leadership back, so that the next candidate leads. What it calls, as its observer,
+  /// may destroy this object. Errors: as lock::release().
   result<void> resign() &&;
   void resign() & = delete;  ///< Write std::move(l).resign(): it ends the leadership.
 

@@ -20,6 +20,8 @@
 
 namespace holdfast {
 
+class leadership;
+
 namespace client {
 class session_core;
 }  // namespace client
@@ -203,6 +205,7 @@ class HOLDFAST_EXPORT session {
   int life_descriptor() const noexcept;
 
  private:
+  friend class leadership;
   friend class store;
   friend class client::session_core;
   explicit session(std::shared_ptr<client::session_core> core) noexcept;

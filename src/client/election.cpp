@@ -1,5 +1,6 @@
 #include <holdfast/election.hpp>
 
+#include "client/session_core.hpp"
 #include "core/control_character.hpp"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ leadership& leadership::operator=(leadership&& other) noexcept {
 }
 
 result<void> leadership::resign() && {
+  const auto core = session_.core_;
   auto released = std::move(lock_).release();
   const auto closed = session_.close();
   return released ? closed : released;

@@ -112,6 +112,23 @@ TEST(election, is_left_by_a_leadership_that_another_is_assigned_to) {
   EXPECT_TRUE(*other->current());
 }
 
+TEST(election, is_resigned_from_by_a_leadership_that_its_observer_ends) {
+  struct ender : observer {
+    using observer::on;
+    void on(const event::released&) noexcept override { leads.reset(); }
+    std::unique_ptr<leadership> leads;
+  };
+  auto e = must_open("memory:election11");
+  const auto ends = std::make_shared<ender>();
+  auto led = e.campaign("a", {.observer = ends});
+  ASSERT_TRUE(led);
+  ends->leads = std::make_unique<leadership>(std::move(*led));
+  auto& leads = *ends->leads;
+  EXPECT_TRUE(std::move(leads).resign());
+  EXPECT_FALSE(ends->leads);
+  EXPECT_EQ(*e.current(), std::nullopt);
+}
+
 TEST(election, is_cancelled_and_leaves_no_candidate) {
   auto e = must_open("memory:election6");
   auto ops = store::open("memory:election6");

@@ -78,6 +78,14 @@ result<std::shared_ptr<client::acquisition>> begin(
   return a;
 }
 
+result<lock> acquire_in(const std::shared_ptr<client::session_core>& core, lock_name name,
+                        acquire_options options) {
+  completion<lock> none;
+  auto begun = begin(core, std::move(name), std::move(options), none);
+  if (!begun) return begun.error();
+  return (*begun)->wait();
+}
+
 void drop(std::shared_ptr<client::session_core>& core) noexcept {
   if (!core) return;
   if (core->store().left_alone()) return client::leave_alone(std::move(core));
@@ -106,7 +114,12 @@ const std::string& session::url() const noexcept { return held(core_).store().ur
 session_status session::status() const { return held(core_).status(); }
 duration session::ttl() const noexcept { return held(core_).ttl(); }
 int session::life_descriptor() const noexcept { return held(core_).life_descriptor(); }
-result<void> session::close() { return held(core_).close(); }
+
+result<void> session::close() {
+  // What is called in here may own this session, and end it.
+  const auto own = core_;
+  return held(own).close();
+}
 
 duration session::remaining() const noexcept {
   return held(core_).forked() ? duration::zero() : core_->lease().remaining(clock::now());
@@ -117,10 +130,7 @@ std::stop_token session::lost() const noexcept {
 }
 
 result<lock> session::acquire(lock_name name, acquire_options options) {
-  completion<lock> none;
-  auto begun = begin(core_, std::move(name), std::move(options), none);
-  if (!begun) return begun.error();
-  return (*begun)->wait();
+  return acquire_in(core_, std::move(name), std::move(options));
 }
 
 result<lock> session::try_acquire(lock_name name, holdfast::mode mode) {
@@ -162,6 +172,9 @@ void give_back(std::vector<std::optional<lock>>& taken) {
 
 result<std::vector<lock>> session::acquire_all(std::vector<lock_name> names,
                                                acquire_options options) {
+  // An observer that hears of a grant may own this session, and end it.
+  const auto own = core_;
+  held(own);
   if (names.empty())
     return error(errc::invalid_argument, "acquire_all: the list of names is empty");
   std::vector<std::size_t> order(names.size());
@@ -183,7 +196,7 @@ result<std::vector<lock>> session::acquire_all(std::vector<lock_name> names,
       // Never zero: a wait that is used up ends with timed_out, not with a try's busy.
       one.wait = std::max(options.wait - (clock::now() - began), duration{1});
     }
-    auto got = acquire(names[at], std::move(one));
+    auto got = acquire_in(own, names[at], std::move(one));
     if (!got) {
       give_back(taken);
       return got.error();
