@@ -30,7 +30,8 @@ void ring(wake_word& word) noexcept;
 /// One thread that sleeps on a wake word and calls `rung` after each ring, once for many rings that
 /// came together. All signals are blocked in it.
 ///
-/// The destructor waits for a call of `rung` that is under way, unless it runs inside that call.
+/// The destructor waits for a call of `rung` that is under way, unless it runs inside that call. So
+/// does exit(), which ends the thread; who lends its place afterwards is served as before.
 class word_waiter {
  public:
   /// `word` must outlive it. Throws std::system_error when no thread can be started.
@@ -51,7 +52,7 @@ class word_waiter {
   void resume() noexcept;
 
  private:
-  struct state;
+  class state;
   std::shared_ptr<state> state_;
 };
 
