@@ -110,7 +110,8 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// released, or use a `local:` store (see session); and the program does not end before it
   /// returns. What `f` uses must not depend on the lock or the session: the call may still be under
   /// way when the lock is destroyed, and when session::close() returns, which waits for it for at
-  /// most 2 s.
+  /// most 2 s. An `f` that owns its lock keeps it held, and its session extended, until it is lost:
+  /// let it have a std::weak_ptr.
   void on_lost(std::function<void(const error&)> f);
 
   /// Gives the lock back: `std::move(l).release()`. Afterwards the lock is over, whatever this

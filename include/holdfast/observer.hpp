@@ -117,9 +117,10 @@ struct took_over {
 /// It must not block: a blocked callback delays later events (but never a lock's check(), which
 /// asks nobody).
 ///
-/// The session keeps the observer alive. Once close() has returned it is not called any more,
-/// unless close() was called on a thread of the library or inside an observer, where it does not
-/// wait.
+/// The session keeps the observer alive until it is closed; one that owns its session lives until
+/// somebody calls close(). Once that has returned the observer is not called any more, and the
+/// session has let go of it, unless close() was called on a thread of the library or inside an
+/// observer, where it does not wait: then the session lets go behind the last call.
 class HOLDFAST_EXPORT observer {
  public:
   observer() = default;

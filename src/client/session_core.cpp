@@ -26,14 +26,19 @@ constexpr duration trouble_age = std::chrono::milliseconds{50};
 /// A callback of the user's may keep the alarm busy.
 constexpr duration tell_limit = std::chrono::seconds{2};
 
+session_options without_observer(session_options o) {
+  o.observer = nullptr;
+  return o;
+}
+
 }  // namespace
 
 session_core::session_core(std::shared_ptr<store_core> store, session_options options, duration ttl)
     : store_(std::move(store)),
-      options_(std::move(options)),
+      options_(without_observer(options)),
       ttl_(ttl),
       generation_(io::process_generation()),
-      events_(options_.observer),
+      events_(std::move(options.observer)),
       machine_(ttl, lease_) {}
 
 session_core::~session_core() {
@@ -311,12 +316,18 @@ result<void> session_core::close() {
 
 // The answer, and what it calls, may need this very thread.
 result<void> session_core::close_unwaited(const machine::step& s) {
-  if (!s.remove_record) return {};
-  const auto closed = answer_at_once<result<void>>([this](auto done) {
-    engine().close(closing(), [self = shared_from_this(), done](const core::reply& reply) {
+  // Behind the reports that were posted.
+  const auto shut = [](const std::shared_ptr<session_core>& self) {
+    self->alarm_->post([self] { self->events_.shut_unwaited(); });
+  };
+  if (!s.remove_record) {
+    shut(shared_from_this());
+    return {};
+  }
+  const auto closed = answer_at_once<result<void>>([this, shut](auto done) {
+    engine().close(closing(), [self = shared_from_this(), done, shut](const core::reply& reply) {
       done(self->settle(reply));
-      // Behind the reports that were posted.
-      self->alarm_->post([self] { self->events_.shut_unwaited(); });
+      shut(self);
     });
   });
   if (closed) return *closed;

@@ -129,7 +129,7 @@ class session_core final : public io::alarm::deadline_holder,
   result<void> settle(const core::reply& r) HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<store_core> store_;
-  const session_options options_;
+  const session_options options_;  ///< Without its observer, which events_ gives up.
   const duration ttl_;
   duration ttl_limit_{};  ///< What the store takes, when it refused ours as too long.
   const std::uint64_t generation_;
