@@ -2,11 +2,20 @@
 
 #include <holdfast/error.hpp>
 
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace holdfast {
+
+namespace detail {
+/// Whether an F may be empty itself, and then equals nullptr. A lambda may be comparable, too.
+template <class F>
+inline constexpr bool may_be_null = std::is_pointer_v<F> || std::is_member_pointer_v<F>;
+template <class Signature>
+inline constexpr bool may_be_null<std::function<Signature>> = true;
+}  // namespace detail
 
 /// A move-only callable that takes one result and runs once. (std::move_only_function is C++23.)
 ///
@@ -26,12 +35,17 @@ class completion {
  public:
   /// Makes an empty one.
   completion() = default;
-  /// Takes anything that can be called with a `result<T>`; it need not be copyable.
+  /// Takes anything that can be called with a `result<T>`; it need not be copyable. A null pointer
+  /// and an empty std::function make an empty one.
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, completion> &&
            std::is_invocable_v<std::decay_t<F>&&, result<T>>)
-      completion(F&& f)  // NOLINT(google-explicit-constructor): a lambda is passed as it is.
-      : call_(std::make_unique<model<std::decay_t<F>>>(std::forward<F>(f))) {}
+      completion(F&& f) {  // NOLINT(google-explicit-constructor): a lambda is passed as it is.
+    if constexpr (detail::may_be_null<std::remove_cvref_t<F>>) {
+      if (f == nullptr) return;
+    }
+    call_ = std::make_unique<model<std::decay_t<F>>>(std::forward<F>(f));
+  }
 
   /// Whether it is full.
   explicit operator bool() const noexcept { return call_ != nullptr; }

@@ -137,7 +137,8 @@ inline constexpr bool detail::has_to_be_kept<leadership> = true;
 /// safe against two leaders, let the storage compare terms.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
-/// destroying, moving and assigning need the caller's own order.
+/// destroying, moving and assigning need the caller's own order. A moved-from election may be
+/// destroyed and assigned; any other use is a programmer's error and stops the program.
 class HOLDFAST_EXPORT election {
  public:
   /// The limit of a published value, in bytes.
@@ -150,9 +151,9 @@ class HOLDFAST_EXPORT election {
   static result<election> open(std::string_view url, lock_name name);
 
   /// The name that the candidates campaign for.
-  const lock_name& name() const noexcept { return name_; }
+  const lock_name& name() const noexcept;
   /// The store's URL without secrets, in the form in which equal stores are equal.
-  const std::string& url() const noexcept { return store_.url(); }
+  const std::string& url() const noexcept;
 
   /// Campaigns with `value` (at most value_max bytes without control characters; may be empty),
   /// and blocks until elected, for at most `options.wait`.
@@ -186,6 +187,7 @@ class HOLDFAST_EXPORT election {
     duration rest;
   };
   result<picture> look();
+  void must_be_held() const noexcept;
 
   store store_;
   lock_name name_;

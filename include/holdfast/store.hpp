@@ -19,6 +19,8 @@
 
 namespace holdfast {
 
+class election;
+
 namespace client {
 class operator_view;
 }
@@ -71,7 +73,8 @@ HOLDFAST_EXPORT std::vector<finding> diagnose_machine();
 /// wait for the store is refused with `would_block`; destroying it is allowed there too.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
-/// destroying, moving and assigning need the caller's own order.
+/// destroying, moving and assigning need the caller's own order. A moved-from store may be
+/// destroyed and assigned; any other use is a programmer's error and stops the program.
 class HOLDFAST_EXPORT store {
  public:
   /// Opens a store, and with missing::create makes it if it does not exist. URLs and errors: as
@@ -176,7 +179,9 @@ class HOLDFAST_EXPORT store {
                              const std::function<duration(duration ttl)>& early = {});
 
  private:
+  friend class election;
   explicit store(std::shared_ptr<client::operator_view> view) noexcept;
+  client::operator_view& held() const noexcept;
 
   std::shared_ptr<client::operator_view> view_;
 };

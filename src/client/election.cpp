@@ -52,11 +52,26 @@ leadership& leadership::operator=(leadership&& other) noexcept {
   return *this;
 }
 
+// What is called in here may own this leadership, and end it: it is not touched afterwards.
 result<void> leadership::resign() && {
   const auto core = session_.core_;
   auto released = std::move(lock_).release();
-  const auto closed = session_.close();
+  const auto closed = core->close();
   return released ? closed : released;
+}
+
+void election::must_be_held() const noexcept {
+  if (!store_.view_) detail::bad_access("an election that was moved from was used");
+}
+
+const lock_name& election::name() const noexcept {
+  must_be_held();
+  return name_;
+}
+
+const std::string& election::url() const noexcept {
+  must_be_held();
+  return store_.url();
 }
 
 result<election> election::open(std::string_view url, lock_name name) {
@@ -67,6 +82,7 @@ result<election> election::open(std::string_view url, lock_name name) {
 }
 
 result<leadership> election::campaign(std::string value, campaign_options options) {
+  must_be_held();
   if (value.size() > value_max) {
     return error(errc::invalid_argument, "the value to publish has " +
                                              std::to_string(value.size()) + " bytes; at most " +
@@ -98,6 +114,7 @@ result<leadership> election::campaign(std::string value, campaign_options option
 }
 
 result<election::picture> election::look() {
+  must_be_held();
   const auto all = store_.list();
   if (!all) return all.error();
   picture seen{leader_in(*all, name_), all->rest};
@@ -113,6 +130,7 @@ result<std::optional<leader>> election::current() {
 
 result<std::optional<leader>> election::wait_for_other(const std::optional<leader>& known,
                                                        duration wait, std::stop_token stop) {
+  must_be_held();
   if (wait < duration::zero()) {
     return error(errc::invalid_argument, "a wait cannot be negative");
   }

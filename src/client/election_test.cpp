@@ -171,6 +171,17 @@ TEST(election, refuses_what_it_cannot_publish_or_call_by_name) {
   EXPECT_EQ(code(e.campaign("h\xc3\xb4te", {.wait = 0ns})), errc{});
 }
 
+TEST(election, that_was_moved_from_stops_the_program_with_a_sentence) {
+  auto e = must_open("memory:election12");
+  const election taken(std::move(e));
+  constexpr char sentence[] = "an election that was moved from was used";
+  EXPECT_DEATH((void)e.name(), sentence);
+  EXPECT_DEATH((void)e.url(), sentence);
+  EXPECT_DEATH((void)e.current(), sentence);
+  EXPECT_DEATH((void)e.campaign(""), sentence);
+  EXPECT_DEATH((void)e.wait_for_other({}, 0ns), sentence);
+}
+
 TEST(election, shows_nobody_where_the_leader_s_processes_are_gone) {
   auto e = must_open("memory:election9");
   auto ops = store::open("memory:election9");

@@ -34,6 +34,11 @@ store& store::operator=(store&& other) noexcept {
 
 store::~store() { drop(view_); }
 
+client::operator_view& store::held() const noexcept {
+  if (!view_) detail::bad_access("a store that was moved from was used");
+  return *view_;
+}
+
 result<store> store::open(std::string_view url, missing if_missing) {
   auto core = client::store_core::open(url, if_missing);
   if (!core) return core.error();
@@ -42,38 +47,38 @@ result<store> store::open(std::string_view url, missing if_missing) {
 
 result<presence> store::find(std::string_view url) { return client::store_core::find(url); }
 
-const std::string& store::url() const noexcept { return view_->store()->url(); }
+const std::string& store::url() const noexcept { return held().store()->url(); }
 
 result<store_identity> store::identity() const {
-  if (auto usable = view_->store()->usable(); !usable) return usable.error();
-  return view_->store()->identity();
+  if (auto usable = held().store()->usable(); !usable) return usable.error();
+  return held().store()->identity();
 }
 
-bool store::gives_tokens() const noexcept { return view_->store()->opened().gives_tokens; }
+bool store::gives_tokens() const noexcept { return held().store()->opened().gives_tokens; }
 
 result<session> store::open_session(session_options options) {
-  auto core = client::session_core::open(view_->store(), std::move(options));
+  auto core = client::session_core::open(held().store(), std::move(options));
   if (!core) return core.error();
   return client::session_core::make_session(std::move(*core));
 }
 
-result<snapshot> store::list() { return view_->list(); }
+result<snapshot> store::list() { return held().list(); }
 
 result<bool> store::wait_for_change(duration wait, std::stop_token stop) {
-  return view_->wait_for_change(wait, std::move(stop));
+  return held().wait_for_change(wait, std::move(stop));
 }
 
 result<denial> store::deny(session_id id, std::string by, std::string why) {
-  return view_->deny(id, std::move(by), std::move(why));
+  return held().deny(id, std::move(by), std::move(why));
 }
 
-result<owner_info> store::break_session(session_id id) { return view_->break_session(id); }
-result<std::vector<finding>> store::diagnose() { return view_->diagnose(); }
+result<owner_info> store::break_session(session_id id) { return held().break_session(id); }
+result<std::vector<finding>> store::diagnose() { return held().diagnose(); }
 
 result<finding> store::advise_ttl(std::optional<duration> intended,
                                   const std::function<duration(duration)>& early) {
-  if (auto usable = view_->store()->usable(); !usable) return usable.error();
-  return client::advise_ttl(view_->store(), intended, early);
+  if (auto usable = held().store()->usable(); !usable) return usable.error();
+  return client::advise_ttl(held().store(), intended, early);
 }
 
 std::vector<finding> diagnose_machine() { return io::check_host(); }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -211,6 +212,16 @@ TEST(session, a_release_that_would_tell_nobody_stops_the_program_also_while_it_i
   EXPECT_DEATH(std::move(*held).release(completion<void>{}), "an empty completion");
 }
 
+TEST(completion, one_of_nothing_is_empty) {
+  EXPECT_FALSE(completion<lock>(std::function<void(result<lock>)>()));
+  EXPECT_FALSE(completion<void>(static_cast<void (*)(result<void>)>(nullptr)));
+  EXPECT_TRUE(completion<void>(std::function<void(result<void>)>([](const result<void>&) {})));
+  EXPECT_TRUE(completion<void>([](const result<void>&) {}));
+  auto s = open("memory:empty").value();
+  const std::function<void(result<lock>)> none;
+  EXPECT_DEATH(s.acquire(lock_name("x"), {}, none), "an empty completion was given to acquire");
+}
+
 TEST(result, whose_missing_value_is_used_stops_the_program_and_tells_the_failure) {
   auto s = open("foo:");
   ASSERT_FALSE(s);
@@ -226,6 +237,20 @@ TEST(session, one_that_was_moved_from_stops_the_program_with_a_sentence) {
   session other(std::move(*s));
   EXPECT_DEATH((void)s->id(), "a session that was moved from was used");
   EXPECT_DEATH((void)s->acquire(lock_name("x")), "moved from");
+  EXPECT_DEATH((void)s->acquire_all({}), "moved from");
+}
+
+TEST(store, one_that_was_moved_from_stops_the_program_with_a_sentence) {
+  auto s = store::open("memory:moved_from");
+  ASSERT_TRUE(s);
+  const store other(std::move(*s));
+  constexpr char sentence[] = "a store that was moved from was used";
+  EXPECT_DEATH((void)s->url(), sentence);
+  EXPECT_DEATH((void)s->identity(), sentence);
+  EXPECT_DEATH((void)s->gives_tokens(), sentence);
+  EXPECT_DEATH((void)s->open_session(), sentence);
+  EXPECT_DEATH((void)s->list(), sentence);
+  EXPECT_DEATH((void)s->advise_ttl(), sentence);
 }
 
 }  // namespace

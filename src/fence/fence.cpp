@@ -38,7 +38,10 @@ pass::~pass() {
 fencing::gate& pass::held() const noexcept {
   return used(at_, "a pass that was moved from was used");
 }
-token pass::token() const noexcept { return value_; }
+token pass::token() const noexcept {
+  held();
+  return value_;
+}
 bool pass::valid() const noexcept { return held().valid(id_); }
 void pass::end_commit(fencing::gate& at, std::uint64_t id) noexcept { at.end_commit(id); }
 

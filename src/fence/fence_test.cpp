@@ -329,6 +329,7 @@ TEST(fence_death_test, a_moved_from_pass_stops_the_program) {
   auto p = f.enter(numbered(1));
   const pass taken = std::move(*p);
   EXPECT_DEATH(static_cast<void>(p->valid()), "moved from");
+  EXPECT_DEATH(static_cast<void>(p->token()), "a pass that was moved from was used");
 }
 
 // For TSan, too: the storage is not atomic, and only passes keep its writers apart.
