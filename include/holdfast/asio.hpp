@@ -62,6 +62,8 @@ class asio_operation {
   virtual ~asio_operation() = default;
   /// Its context ends: destroys the handler without running it, and ends the wait.
   virtual void drop() = 0;
+  /// In the child of a fork: no thread is there that would bring the answer.
+  virtual void lose() = 0;
 
  private:
   friend class asio_operations;
@@ -105,13 +107,25 @@ class asio_operations {
     for (const auto& o : dropped) o->drop();
   }
 
+  /// Until the fork is over no thread of the library posts to the context, whose own mutex the
+  /// child would find held.
+  void before_fork() { fork_ = std::unique_lock(mutex_); }
+  void after_fork() {
+    if (fork_.owns_lock()) fork_.unlock();
+  }
+  void after_fork_in_child() {
+    const auto hold = fork_.owns_lock() ? std::move(fork_) : std::unique_lock(mutex_);
+    for (const auto& o : under_way_) o->lose();
+  }
+
  private:
   std::mutex mutex_;
+  std::unique_lock<std::mutex> fork_;
   bool over_{};
   std::list<std::shared_ptr<asio_operation>> under_way_;
 };
 
-/// Brings the end of an execution context to its operations.
+/// Brings the end of an execution context, and a fork that it is told of, to its operations.
 class asio_service final : public ::asio::execution_context::service {
  public:
   using key_type = asio_service;
@@ -122,6 +136,12 @@ class asio_service final : public ::asio::execution_context::service {
 
  private:
   void shutdown() noexcept override { operations_->end(); }
+  void notify_fork(::asio::execution_context::fork_event event) override {
+    using context = ::asio::execution_context;
+    if (event == context::fork_prepare) operations_->before_fork();
+    if (event == context::fork_parent) operations_->after_fork();
+    if (event == context::fork_child) operations_->after_fork_in_child();
+  }
 
   const std::shared_ptr<asio_operations> operations_ = std::make_shared<asio_operations>();
 };
@@ -157,14 +177,18 @@ class asio_operation_for final
     if (!operations_->add(this->shared_from_this())) drop();
   }
   void answer(result<T> r) {
-    operations_->unless_over([&] {
-      own_->outcome.emplace(std::move(r));
-      ::asio::post(own_->work.get_executor(), [self = this->shared_from_this()] { self->run(); });
-    });
+    operations_->unless_over([&] { post(std::move(r)); });
   }
   void drop() override {
     if (stop_) stop_->source()->request_stop();
     own_.reset();
+  }
+  void lose() override {
+    // One that was answered before the fork is posted already.
+    if (own_->outcome) return;
+    post(error(errc::lost,
+               "the operation was begun before this process was forked, and belongs to its parent: "
+               "open a new session in the child"));
   }
 
  private:
@@ -174,6 +198,10 @@ class asio_operation_for final
     std::optional<result<T>> outcome;
   };
 
+  void post(result<T> r) {
+    own_->outcome.emplace(std::move(r));
+    ::asio::post(own_->work.get_executor(), [self = this->shared_from_this()] { self->run(); });
+  }
   void run() {
     if (!operations_->take(*this)) return;
     // The thread that brought the answer may let go of the operation later, and the context too.
@@ -218,6 +246,10 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 /// wait ends, and a lock that is granted then is given back. That goes on when the context is
 /// gone: until it is done, `s` gets `busy` for the name. An executor that cannot be asked for its
 /// `asio::execution_context` must work until the handler has run.
+///
+/// Fork: in a child whose context was told with notify_fork(), before the fork and behind it, an
+/// operation under way completes with `errc::lost`, or with what it was answered before. In the
+/// parent it goes on. As for Asio itself: nothing may use the context between the two calls.
 ///
 /// Errors: as session::acquire, in the result.
 ///

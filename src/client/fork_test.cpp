@@ -1,3 +1,4 @@
+#include <holdfast/asio.hpp>
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
@@ -7,14 +8,18 @@
 
 #include <sys/wait.h>
 #include <unistd.h>
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <future>
 #include <memory>
 #include <optional>
+#include <thread>
 
 namespace holdfast {
 namespace {
@@ -60,6 +65,25 @@ TEST(fork, the_child_holds_nothing_and_says_so) {
   EXPECT_TRUE(std::move(*held).release());
 }
 
+// The child would find the mutex of a context locked that a thread of the library was posting to.
+TEST(fork, nothing_is_posted_to_an_asio_context_between_its_two_calls) {
+  asio::io_context context;
+  const auto operations = asio::use_service<detail::asio_service>(context).operations();
+  context.notify_fork(asio::io_context::fork_prepare);
+  std::atomic<bool> posts{};
+  std::atomic<bool> posted{};
+  std::thread library([&] {
+    posts = true;
+    operations->unless_over([&] { posted = true; });
+  });
+  while (!posts) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(100ms);
+  EXPECT_FALSE(posted);
+  context.notify_fork(asio::io_context::fork_parent);
+  library.join();
+  EXPECT_TRUE(posted);
+}
+
 #if !HOLDFAST_UNDER_TSAN  // It does not support threads in a forked child.
 /// How a child ended that was given some seconds.
 int end_of(pid_t child) {
@@ -97,6 +121,37 @@ TEST(fork, the_child_may_return_from_a_callback_that_its_own_thread_runs) {
   s.acquire(lock_name("x"), {}, [&](const result<lock>&) { child = ::fork(); });
   if (child == 0) ::_exit(code(s.acquire(lock_name("y"))) == errc::lost ? 0 : 1);
   EXPECT_EQ(end_of(child), 0);
+}
+
+TEST(fork, the_child_that_tells_its_asio_context_hears_of_what_was_under_way) {
+  auto a = open("memory:fork6").value();
+  auto b = open("memory:fork6").value();
+  auto held = std::make_optional(a.acquire(lock_name("x")).value());
+  auto other = a.acquire(lock_name("y")).value();
+  asio::io_context context;
+  std::optional<errc> waited;
+  std::optional<errc> released;
+  async_acquire(b, lock_name("x"), {.wait = forever},
+                asio::bind_executor(context, [&](const result<lock>& r) { waited = code(r); }));
+  // Answered already: the handler runs in both.
+  async_release(std::move(other),
+                asio::bind_executor(context, [&](const result<void>& r) { released = code(r); }));
+  context.notify_fork(asio::io_context::fork_prepare);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);
+    context.notify_fork(asio::io_context::fork_child);
+    context.run();
+    ::_exit(waited == errc::lost && released == errc{} ? 7 : 1);
+  }
+  context.notify_fork(asio::io_context::fork_parent);
+  int how = 0;
+  ASSERT_EQ(::waitpid(child, &how, 0), child);
+  EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 7) << how;
+  held.reset();
+  context.run();
+  EXPECT_EQ(waited, errc{}) << "the parent goes on";
+  EXPECT_EQ(released, errc{});
 }
 
 TEST(fork, the_child_may_open_a_session_of_its_own) {
