@@ -142,16 +142,18 @@ struct late_lender {
   late_lender& operator=(const late_lender&) = delete;
   ~late_lender() {
     std::thread rings([this] {
-      while (rung < 1) std::this_thread::sleep_for(1ms);
+      while (rung < 1 && !over) std::this_thread::sleep_for(1ms);
       ring(*word);
     });
     const bool done = waiter->lend(until.place(), [] { return true; });
+    over = true;
     rings.join();
     ::_exit(done ? 7 : 8);
   }
 
   std::unique_ptr<wake_word> word = std::make_unique<wake_word>();
   std::atomic<int> rung{};
+  std::atomic<bool> over{};
   latch until;
   std::unique_ptr<word_waiter> waiter;
 };
@@ -175,6 +177,23 @@ TEST(word_waiter_death_test, lends_its_place_then_also_where_nobody_can_wait_for
       {
         if (!lose_waits_for_two()) ::_exit(7);
         lend_behind_exit();
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
+// Its thread sleeps elsewhere then, where no ring wakes it.
+TEST(word_waiter_death_test, ends_at_once_while_it_rests) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        ::alarm(60);
+        wake_word word{};
+        latch until;
+        auto waiter = std::make_unique<word_waiter>(word, [&] { until.open(); });
+        const bool done = waiter->lend(until.place(), [] { return false; });
+        std::this_thread::sleep_for(100ms);
+        waiter.reset();
+        ::_exit(done ? 7 : 8);
       },
       ::testing::ExitedWithCode(7), "");
 }
