@@ -82,17 +82,24 @@ struct keeper : observer {
   void on(const event::session_changed& e) noexcept override {
     if (e.state == session_state::expired) close();
   }
+  void own(session s) {
+    mine.emplace(std::move(s));
+    owns = true;
+    owns.notify_all();
+  }
   void close() {
+    owns.wait(false);
     EXPECT_TRUE(mine->close());
     closed = true;
   }
   std::optional<session> mine;
+  std::atomic<bool> owns{};
   std::atomic<bool> closed{};
 };
 
 TEST(ownership, of_an_observer_ends_with_close) {
   auto keeps = std::make_shared<keeper>();
-  keeps->mine.emplace(open(unused_url(), {.observer = keeps}).value());
+  keeps->own(open(unused_url(), {.observer = keeps}).value());
   const std::weak_ptr<keeper> seen = keeps;
   EXPECT_TRUE(keeps->mine->close());
   keeps.reset();
@@ -101,7 +108,7 @@ TEST(ownership, of_an_observer_ends_with_close) {
 
 TEST(ownership, of_an_observer_that_closes_ends_behind_its_call) {
   auto keeps = std::make_shared<keeper>();
-  keeps->mine.emplace(open(unused_url(), {.observer = keeps}).value());
+  keeps->own(open(unused_url(), {.observer = keeps}).value());
   const std::weak_ptr<keeper> seen = keeps;
   auto held = keeps->mine->acquire(lock_name("x")).value();
   keeps.reset();
@@ -113,7 +120,7 @@ TEST(ownership, of_an_observer_that_closes_ends_behind_its_call) {
 TEST(ownership, of_an_observer_ends_when_a_thread_of_the_library_has_closed) {
   const auto url = unused_url();
   auto keeps = std::make_shared<keeper>();
-  keeps->mine.emplace(open(url, {.observer = keeps}).value());
+  keeps->own(open(url, {.observer = keeps}).value());
   const std::weak_ptr<keeper> seen = keeps;
   auto other = open(url).value();
   auto held = other.acquire(lock_name("x")).value();
@@ -137,7 +144,7 @@ TEST(ownership, of_an_observer_ends_when_its_session_expired_and_was_closed_ther
   auto keeps = std::make_shared<keeper>();
   auto core = client::session_core::open(store, {.ttl = 2s, .observer = keeps});
   ASSERT_TRUE(core) << core.error().message();
-  keeps->mine.emplace(client::session_core::make_session(std::move(*core)));
+  keeps->own(client::session_core::make_session(std::move(*core)));
   const std::weak_ptr<keeper> seen = keeps;
   EXPECT_TRUE(eventually([&] { return keeps->closed.load(); }));
   keeps.reset();
