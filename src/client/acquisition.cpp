@@ -28,6 +28,11 @@ constexpr std::size_t hints_max = 16;
 // With its owners' count: a larger one would not be made of memory that is at hand.
 static_assert(sizeof(acquisition) + 32 <= io::block_cache::largest);
 
+/// Somebody else has it: what was seen of him is for the next one who asks.
+bool is_taken(errc why) noexcept {
+  return why == errc::busy || why == errc::timed_out || why == errc::mode_conflict;
+}
+
 }  // namespace
 
 acquisition::acquisition(std::shared_ptr<session_core> session, acquire_options options)
@@ -64,6 +69,8 @@ result<holdfast::lock> acquisition::wait() {
   // answer.
   if (!ended_.is_open()) (void)session_->engine().lend(ended_.place());
   ended_.wait();
+  // A program may live for one try, and the next one begins where it ended.
+  if (!*outcome_ && is_taken(outcome_->error().code())) session_->store().notes().settle();
   return std::move(*outcome_);
 }
 
@@ -315,9 +322,7 @@ void acquisition::tell_waiting() {
 }
 
 void acquisition::keep_notes(const core::act::finish& a) {
-  const bool taken =
-      a.why == errc::busy || a.why == errc::timed_out || a.why == errc::mode_conflict;
-  if (a.granted || !taken) return;
+  if (a.granted || !is_taken(a.why)) return;
   session_->store().notes().keep(claim_->notes());
 }
 

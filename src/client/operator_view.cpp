@@ -185,6 +185,7 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
     core::sightings seen;
     seen.note(id, record->at, record->ttl, clock::now());
     store_->notes().keep(seen);
+    store_->notes().settle();
     done.owner = std::move(record->owner);
   }
   return done;

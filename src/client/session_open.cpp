@@ -141,6 +141,8 @@ result<void> session_core::enter() {
   advance([sent](machine& m) { return m.opened(sent, clock::now()); });
   watched_ = alarm_->watch(weak_from_this(), lease_.until());
   take_over_dead();
+  // Here the beats go out already, and the first acquire may be on a thread that must not wait.
+  store_->notes().settle();
   const auto is_open = usable();
   if (is_open || is_open.error() != errc::lost) return is_open;
   // Nothing was held under it, so that whoever has time left may open another one.

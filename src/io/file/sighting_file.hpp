@@ -22,13 +22,16 @@ namespace holdfast::io {
 /// missing, foreign or damaged one is no notes, which only makes a takeover later. Each time
 /// namespace has its own; those of earlier boots are removed when one is made.
 ///
+/// Any disk may hang, and the lock of another process lasts: read() and merge() are for a thread
+/// that nobody waits for without a limit.
+///
 /// Thread safety: none; one owner. Processes may use one file at once: each adds to what the others
 /// wrote, unless one of them is stopped amid its turn.
 class sighting_file {
  public:
   using sights = std::map<session_id, core::sightings::sight>;
   static constexpr std::size_t sights_max = 1024;
-  /// Many times what one who writes needs, and no more than a heartbeat can be late.
+  /// Many times what one who writes needs.
   static constexpr duration turn_limit_default = std::chrono::milliseconds{50};
 
   /// The file for the store with this canonical URL, in `directory`. Who has waited `turn_limit`
