@@ -7,6 +7,7 @@
 #include "client/user_code.hpp"
 #include "core/assert.hpp"
 #include "io/process/life.hpp"
+#include "io/process/life_looks.hpp"
 #include "io/process/process_identity.hpp"
 #include "io/thread/background.hpp"
 #include "io/thread/recycled.hpp"
@@ -203,10 +204,11 @@ void acquisition::carry_out(const core::act::probe& a) {
   asked_ = step::probe;
   dead_ones dead;
   const auto& directory = session_->store().opened().life_directory;
+  auto& looks = io::life_looks::of_process();
   for (const auto& rival : a.whom) {
     // No life lock, no proof: then the ttl decides.
     if (directory.empty() || rival.where.inode == 0) continue;
-    if (io::probe_life(directory, rival.owner, rival.where) == life::dead) {
+    if (looks.at(directory, rival.owner, rival.where, a.age, clock::now()) == life::dead) {
       dead.ids.push_back(rival.owner);
     }
   }

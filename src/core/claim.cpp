@@ -370,10 +370,12 @@ action claim::poll(time_point now) {
     return act::confirm{};
   }
   state_ = state::probing;
-  if (seen_.watched.size() <= probe_max) return act::probe{seen_.watched};
+  // Newer than what let this one look: a notification, or its own last look.
+  const duration age = (pacing_.next_poll - pacing_.rested) * 2 / 5;
+  if (seen_.watched.size() <= probe_max) return act::probe{seen_.watched, age};
   // Permits may watch thousands; each poll looks at the next few.
   std::rotate(seen_.watched.begin(), seen_.watched.begin() + probe_max, seen_.watched.end());
-  return act::probe{{seen_.watched.begin(), seen_.watched.begin() + probe_max}};
+  return act::probe{{seen_.watched.begin(), seen_.watched.begin() + probe_max}, age};
 }
 
 action claim::cancel() { return stop({errc::cancelled, "cancelled by the caller"}); }

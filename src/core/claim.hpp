@@ -22,9 +22,11 @@ namespace act {
 struct enqueue {
   bool leave_if_busy{};
 };
-/// Look at these sessions' life locks; answer with those that are provably dead.
+/// Look at these sessions' life locks; answer with those that are provably dead. Who was seen to
+/// live not longer than `age` ago, by another claim of the process say, need not be looked at.
 struct probe {
   std::vector<rival> whom;
+  duration age{};  ///< Zero: nothing but a look now will do.
 };
 /// Compare-and-delete.
 struct take {

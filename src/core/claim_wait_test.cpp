@@ -99,6 +99,26 @@ TEST_F(claim_wait_test, who_is_far_behind_reads_the_queue_less_often) {
   EXPECT_TRUE(is<act::confirm>(waiting.tick(waiting.wake())));
 }
 
+// Else thousands of waiters would each look, and one that has a reason to look would not.
+TEST_F(claim_wait_test, only_a_poll_may_go_by_a_look_of_another_and_by_none_before_its_own_last) {
+  waiting.start(t0);
+  const auto arrival = waiting.enqueued(view(status::queued, {7}, 9), t0);
+  EXPECT_EQ(std::get<act::probe>(arrival).age, 0ms);
+  waiting.probed({}, t0);
+  auto now = waiting.wake();
+  EXPECT_EQ(std::get<act::probe>(waiting.tick(now)).age, 100ms);
+  waiting.probed({}, now);
+  waiting.notified(now);
+  const auto again = waiting.confirmed(view(status::queued, {7}, 9), now);
+  EXPECT_EQ(std::get<act::probe>(again).age, 0ms);
+  for (const duration pace : {1ms, 2ms, 4ms}) {
+    waiting.probed({}, now);
+    EXPECT_EQ(waiting.wake(), now + pace);
+    now = waiting.wake();
+    EXPECT_EQ(std::get<act::probe>(waiting.tick(now)).age, pace * 2 / 5);
+  }
+}
+
 TEST_F(claim_wait_test, a_poll_looks_only_at_the_rivals_it_watches) {
   waiting.start(t0);
   auto v = view(status::queued, {7}, 9);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::io {
@@ -44,15 +45,15 @@ struct flock whole_file(short type) {
 // copy of a file was born later, which counts where kernels were given one boot id (a container may
 // be). An empty place: nothing can be told, for there is no boot id.
 core::life_place place_of(const struct statx& s) {
-  const std::string boot = process_identity().boot_id;
+  const std::string_view boot = identity_boot_id();
   if (boot.empty()) return {};
   const bool knows_birth = (s.stx_mask & STATX_BTIME) != 0;
   const std::int64_t parts[] = {s.stx_dev_major, s.stx_dev_minor,
                                 knows_birth ? s.stx_btime.tv_sec : 0,
                                 knows_birth ? s.stx_btime.tv_nsec : 0};
-  std::string text = boot;
-  for (const std::int64_t part : parts) text += " " + std::to_string(part);
-  return {core::fnv1a(text), s.stx_ino};
+  std::uint64_t device = core::fnv1a(boot);
+  for (const std::int64_t part : parts) device = core::fnv1a(" " + std::to_string(part), device);
+  return {device, s.stx_ino};
 }
 
 bool read_facts(int fd, struct statx& s) noexcept {

@@ -72,6 +72,20 @@ struct cache {
 
 constinit per_process<cache> caches;
 
+const owner_info& identity_in(cache& kept) HOLDFAST_REQUIRES(kept.mutex) {
+  // Without a boot id /proc could not be read, and perhaps only now: no descriptor was free.
+  if (!kept.own || kept.own->boot_id.empty()) {
+    kept.own = owner_info{.host = own_host(),
+                          .boot_id = boot_id(),
+                          .pid = ::getpid(),
+                          .program = own_program(),
+                          .instance = {},
+                          .label = {},
+                          .started = own_start()};
+  }
+  return *kept.own;
+}
+
 // getauxval(3): 16 bytes that the kernel chose when it started this program.
 std::string bytes_of_program() {
   const auto at = ::getauxval(AT_RANDOM);
@@ -100,17 +114,15 @@ std::string boot_offset() {
 owner_info process_identity() {
   auto& kept = caches.get();
   const held_mutex hold(kept.mutex);
-  // Without a boot id /proc could not be read, and perhaps only now: no descriptor was free.
-  if (!kept.own || kept.own->boot_id.empty()) {
-    kept.own = owner_info{.host = own_host(),
-                          .boot_id = boot_id(),
-                          .pid = ::getpid(),
-                          .program = own_program(),
-                          .instance = {},
-                          .label = {},
-                          .started = own_start()};
-  }
-  return *kept.own;
+  return identity_in(kept);
+}
+
+std::string_view identity_boot_id() {
+  auto& kept = caches.get();
+  const held_mutex hold(kept.mutex);
+  // One that was read is never replaced.
+  const std::string& boot = identity_in(kept).boot_id;
+  return boot.empty() ? std::string_view() : boot;
 }
 
 std::uint64_t process_number() {

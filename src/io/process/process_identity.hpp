@@ -4,12 +4,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace holdfast::io {
 
 /// Who this process is, for people; `program` is the file name of its executable.
 /// Read anew after a fork. Thread safety: from any thread.
 owner_info process_identity();
+
+/// The boot id of process_identity(): without the rest of it, for what asks often. It stays where
+/// it is. Empty when it cannot be read.
+std::string_view identity_boot_id();
 
 /// A number that is one for all copies of the library in this process, and another in every other
 /// process, in a forked child, and after an exec: of what the kernel alone has chosen.
