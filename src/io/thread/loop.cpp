@@ -33,6 +33,9 @@ namespace {
 
 /// A connection that is closed fails its reads one turn later, and their owners post once more.
 constexpr int last_turns = 8;
+/// Timers that run before the sockets have a turn: thousands of waiters may be due at once, and an
+/// answer that is there already may be a heartbeat's.
+constexpr int due_in_a_row = 256;
 /// Tasks that go on for ever may not keep the program from ending. One that blocks does: it may use
 /// what has static storage, so its thread is joined before that is gone.
 constexpr std::chrono::milliseconds last_moment{200};
@@ -186,7 +189,19 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   // One that is due again and again leaves the sockets their turn.
   void run_due() {
     const key until{clock::now(), newest()};
-    while (const task t = next_due(until)) t();
+    for (int n = 0; n < due_in_a_row; ++n) {
+      const task t = next_due(until);
+      if (!t) return;
+      t();
+    }
+    // What is left is due: it fires again at once, beside whatever socket is ready by then.
+    const held_mutex hold(mutex_);
+    arm_for_first();
+  }
+
+  /// Arming also clears what has fired, so that nothing has to be read.
+  void arm_for_first() HOLDFAST_REQUIRES(mutex_) {
+    timer_.arm(timers_.empty() ? time_point::max() : timers_.begin()->first.first);
   }
 
   std::uint64_t newest() noexcept {
@@ -200,8 +215,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
     const auto first = timers_.begin();
     if (over_ || first == timers_.end() || first->first.first > until.first ||
         first->first.second > until.second) {
-      // Arming also clears what has fired, so that nothing has to be read.
-      timer_.arm(first == timers_.end() ? time_point::max() : first->first.first);
+      arm_for_first();
       return {};
     }
     task due = std::move(first->second);

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -48,6 +49,41 @@ TEST(loop, runs_timers_in_order_of_time_and_not_early) {
   done.wait();
   EXPECT_GE(clock::now() - began, 40ms);
   EXPECT_EQ(order, (std::vector{1, 2}));
+}
+
+// As with thousands of waiters: the answer to a heartbeat is not to come behind all of them.
+TEST(loop, timers_that_are_due_together_leave_a_descriptor_its_turn_and_keep_their_order) {
+  constexpr int timers = 1'000;
+  int ends[2]{};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const auto l = *loop::start();
+  std::vector<int> order;
+  std::latch waits(1);
+  std::latch done(timers + 1);
+  l->post([&] {
+    l->when_readable(ends[0], [&] {
+      order.push_back(-1);
+      done.count_down();
+    });
+    l->post([&] { waits.count_down(); });  // Behind what has it waited for.
+  });
+  waits.wait();
+  l->post([&] {  // Both are there when the loop looks what is ready next.
+    const auto now = clock::now();
+    for (int n = 0; n < timers; ++n) {
+      l->at(now - 1ms, [&, n] {
+        order.push_back(n);
+        done.count_down();
+      });
+    }
+    EXPECT_EQ(::write(ends[1], "x", 1), 1);
+  });
+  done.wait();
+  ::close(ends[1]);
+  EXPECT_NE(order.back(), -1);
+  std::erase(order, -1);
+  EXPECT_EQ(order.size(), static_cast<std::size_t>(timers));
+  EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
 TEST(loop, a_cancelled_timer_does_not_run) {
