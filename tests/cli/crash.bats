@@ -86,3 +86,14 @@ one_is_left() { [[ $(marked | wc -l) == 1 ]]; }
   kill -KILL $(marked)
   until_true is_gone
 }
+
+@test "tries of one program after another take over a holder that hangs: each leaves what it saw" {
+  hold_it --ttl 1s
+  kill -STOP $holder
+  expect 75 holdfast run x --no-wait -- true
+  # Each would begin to count anew, and none waits.
+  until_true holdfast run x --no-wait -- true
+  kill -CONT $holder
+  wait $holder || true
+  until_true is_gone
+}
