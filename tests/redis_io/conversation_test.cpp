@@ -79,7 +79,7 @@ TEST_F(conversation, a_server_that_syncs_every_write_is_durable_and_no_other) {
   const auto config = [&] { return ask([](std::string& out) { commands::persistence(out); }); };
   const io::redis_facts known = client.events->facts();
   EXPECT_TRUE(io::check_redis(known, "redlock"));
-  EXPECT_TRUE(facts_of(known).master && facts_of(known).standalone);
+  EXPECT_TRUE(facts_of(known, {}).master && facts_of(known, {}).standalone);
   EXPECT_TRUE(io::keeps_every_write(known, config()));
   of.command({"CONFIG", "SET", "no-appendfsync-on-rewrite", "yes"});
   EXPECT_FALSE(io::keeps_every_write(known, config()));
