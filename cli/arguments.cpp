@@ -164,21 +164,21 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& 
     // Another word may stand for what is missing.
     const bool lacks = dynamic_cast<const CLI::RequiredError*>(&e) != nullptr;
     const std::string meant = lacks ? borrowed_option(unknown, option_names(app)) : std::string();
-    return meant.empty() ? harmless(e.what()) : "unknown option " + harmless(unknown) + meant;
+    return meant.empty() ? as_typed(e.what()) : "unknown option " + as_typed(unknown) + meant;
   }
   if (const auto said = forgotten_dashes(app, given)) return *said;
   if (const auto said = needless_command(app, given)) return *said;
-  if (!unknown.empty()) return "unknown option " + harmless(unknown) + meant_by(app, unknown);
+  if (!unknown.empty()) return "unknown option " + as_typed(unknown) + meant_by(app, unknown);
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || !word.starts_with('-') || option_named(app, word) != nullptr) continue;
-    const std::string said = "unknown option " + harmless(word);
+    const std::string said = "unknown option " + as_typed(word);
     // Behind the -- of some is the command.
     const bool takes_one = app.get_option_no_throw("NAME") != nullptr && !runs_a_command(app);
     if (!takes_one) return said + meant_by(app, word);
     return said + "; a NAME that begins with a dash is given after --";
   }
   const bool named = app.get_option_no_throw("NAME") != nullptr;
-  return std::string("too many arguments: ") + harmless(e.what()) +
+  return "too many arguments: " + shell_line(app.remaining()) +
          (named ? ". Put a NAME with blanks in it in quotes" : "");
 }
 

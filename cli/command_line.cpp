@@ -18,8 +18,13 @@ bool wants_json(const std::vector<std::string>& ours) {
   return std::find(ours.begin(), ours.end(), "--json") != ours.end();
 }
 
+std::string as_typed(std::string_view word) {
+  const bool has_url = word.find("://") != std::string_view::npos;
+  return harmless(has_url ? without_password(word) : std::string(word));
+}
+
 std::string shell_word(std::string_view word) {
-  const std::string text = harmless(word);
+  const std::string text = as_typed(word);
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+?";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
@@ -207,7 +212,7 @@ std::optional<int> target::check(const report& out) const {
     return out.fail(exit_code::usage, "give either a lock's NAME or --session ID");
   }
   if (!session.empty() && !session_id::parse(session)) {
-    return out.fail(exit_code::usage, "--session " + harmless(session) +
+    return out.fail(exit_code::usage, "--session " + as_typed(session) +
                                           " is not a session id (32 hexadecimal digits)");
   }
   if (session.empty()) {

@@ -28,7 +28,11 @@ struct words {
 /// is an object too.
 bool wants_json(const std::vector<std::string>& ours);
 
-/// The word as a shell reads it back, for lines that are meant to be typed.
+/// A word of the command line for messages: harmless(), and without the password of a URL, which
+/// may stand where none belongs.
+std::string as_typed(std::string_view word);
+
+/// The same as a shell reads it back, for lines that are meant to be typed.
 std::string shell_word(std::string_view word);
 std::string shell_line(const std::vector<std::string>& words);
 

@@ -1,5 +1,7 @@
 #include "cli/find_command.hpp"
 
+#include "cli/command_line.hpp"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@ bool is_folder(const std::string& path) {
 
 found_command look_at(const std::string& path) {
   if (::access(path.c_str(), F_OK) != 0) {
-    if (errno == ENOENT) return {"", false, path + ": no such file"};
+    if (errno == ENOENT) return {"", false, as_typed(path) + ": no such file"};
     return {"", true, path + ": " + std::strerror(errno)};
   }
   if (is_folder(path)) return {"", true, path + " is a directory"};
@@ -39,7 +41,7 @@ found_command find_command(const std::string& name) {
   const bool has_blank = name.find(' ') != std::string::npos;
   found_command refused{
       "", false,
-      name + ": not found in PATH" +
+      as_typed(name) + ": not found in PATH" +
           (has_blank ? "; give the program and its arguments as separate words" : "")};
   while (true) {
     const std::size_t end = std::min(rest.find(':'), rest.size());

@@ -95,7 +95,7 @@ std::optional<int> read_mode(const typed& t, run_options& into, const report& ou
   if (t.permits.empty()) return std::nullopt;
   const auto n = whole_number<std::uint32_t>(t.permits, 1, mode::permits_max);
   if (!n) {
-    return out.fail(exit_code::usage, "--permits " + harmless(t.permits) +
+    return out.fail(exit_code::usage, "--permits " + as_typed(t.permits) +
                                           ": must be a whole number from 1 to " +
                                           std::to_string(mode::permits_max));
   }
@@ -171,7 +171,7 @@ std::optional<int> read_options(const typed& t, run_options& into, const report&
   const auto n = whole_number(t.conflict_exit, 0, 255);
   if (!n) {
     return out.fail(exit_code::usage,
-                    "-E " + harmless(t.conflict_exit) + ": must be a whole number from 0 to 255");
+                    "-E " + as_typed(t.conflict_exit) + ": must be a whole number from 0 to 255");
   }
   into.conflict_exit = *n;
   return std::nullopt;

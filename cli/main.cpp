@@ -80,9 +80,9 @@ std::string not_a_verb(const std::vector<std::string>& words, const cli::words& 
                    });
       return "options come after the verb: holdfast " + shell_line(line);
     }
-    return "no verb before " + harmless(first);
+    return "no verb before " + as_typed(first);
   }
-  std::string text = "unknown verb \"" + harmless(first) + "\"";
+  std::string text = "unknown verb \"" + as_typed(first) + "\"";
   // Before a command stands a verb with its NAME, or the NAME alone, whatever it is called.
   const bool alone = cut.ours.size() == 1 && cut.command;
   if (const std::string said = borrowed_verb(first); !alone && !said.empty()) return text + said;

@@ -48,9 +48,9 @@ TEST(report_text, lengths_of_time_are_rounded_for_people) {
 TEST(report_text, a_command_that_is_advised_names_the_store_that_was_an_option) {
   const std::string text = "run: holdfast redlock init. See holdfast redlock status, or redlock";
   EXPECT_EQ(with_store(text, ""), text);
-  EXPECT_EQ(with_store(text, "redlock://me:secret@a,b?x=y&z"),
-            "run: holdfast redlock init --store 'redlock://me@a,b?x=y&z'. See holdfast redlock "
-            "status --store 'redlock://me@a,b?x=y&z', or redlock");
+  EXPECT_EQ(with_store(text, "redlock://me:secret@a,b?ttl=3s&max_ttl=9s"),
+            "run: holdfast redlock init --store 'redlock://me@a,b?ttl=3s&max_ttl=9s'. "
+            "See holdfast redlock status --store 'redlock://me@a,b?ttl=3s&max_ttl=9s', or redlock");
   EXPECT_EQ(with_store("holdfast redlock ACTION", "redlock://a"), "holdfast redlock ACTION");
   const std::string help = "read holdfast redlock recover --help";
   EXPECT_EQ(with_store(help, "redlock://a"), help);

@@ -37,15 +37,45 @@ config_fault machine_file_hidden(const std::string& why) {
           "above it (chmod 755), or set HOLDFAST_CONFIG to another file, or to nothing for none"};
 }
 
-/// The bytes of "user:password" in the part between "//" and "@", or npos.
-std::size_t password_at(std::string_view url, std::size_t& end) {
+/// Where a URL has "user:password@", or less of it, behind "//".
+struct login {
+  std::size_t begin{};
+  std::size_t colon{};  ///< The sign, where there is none.
+  std::size_t sign{};
+};
+
+std::optional<login> login_in(std::string_view url) {
   const std::size_t start = url.find("://");
-  if (start == std::string_view::npos) return std::string_view::npos;
+  if (start == std::string_view::npos) return std::nullopt;
   const std::string_view authority = url.substr(0, url.find_first_of("/?", start + 3));
-  end = authority.rfind('@');
-  if (end == std::string_view::npos || end < start) return std::string_view::npos;
-  const std::size_t colon = authority.find(':', start + 3);
-  return colon < end ? colon : std::string_view::npos;
+  const std::size_t sign = authority.rfind('@');
+  if (sign == std::string_view::npos || sign < start) return std::nullopt;
+  return login{start + 3, std::min(authority.find(':', start + 3), sign), sign};
+}
+
+/// What the engines know, all of them together: no secrets. The value of another key may be one,
+/// as that of the `password` of other clients.
+constexpr std::array<std::string_view, 14> url_keys{
+    "ttl",   "max_ttl",       "node_timeout", "assume_fresh", "replicas", "tokens", "may_evict",
+    "group", "password_file", "extensions",   "ca",           "cert",     "key",    "verify"};
+
+/// What follows the question mark, with that.
+std::string with_known_values(std::string_view query) {
+  std::string shown;
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    const std::size_t equals = pair.find('=');
+    const bool known = std::ranges::find(url_keys, pair.substr(0, equals)) != url_keys.end();
+    // Without a key it may be the rest of a password.
+    const std::size_t key_end = known ? pair.size() : equals < pair.size() ? equals + 1 : 0;
+    shown += pair.substr(0, key_end);
+    if (key_end < pair.size()) shown += "...";
+    query.remove_prefix(pair.size());
+    if (query.empty()) break;
+    shown += '&';
+    query.remove_prefix(1);
+  }
+  return shown;
 }
 
 bool only_files_have_signs(std::string_view query) {
@@ -171,8 +201,8 @@ void settings::set_option(key which, std::string value) {
 const setting& settings::operator[](key which) const noexcept { return values_[index_of(which)]; }
 
 bool has_password(std::string_view url) {
-  std::size_t end{};
-  return cuts_a_password(url) || password_at(url, end) != std::string_view::npos;
+  const auto found = login_in(url);
+  return cuts_a_password(url) || (found && found->colon < found->sign);
 }
 
 std::string password_file_in(std::string_view url) {
@@ -202,11 +232,17 @@ std::string needless_readers_of(const std::string& password_file) {
 }
 
 std::string without_password(std::string_view url) {
-  std::size_t end{};
   if (cuts_a_password(url)) return std::string(url.substr(0, behind_scheme(url))) + "...";
-  const std::size_t colon = password_at(url, end);
-  if (colon == std::string_view::npos) return std::string(url);
-  return std::string(url.substr(0, colon)) + std::string(url.substr(end));
+  const std::size_t query = std::min(url.find('?'), url.size() - 1) + 1;
+  std::string shown(url.substr(0, query));
+  if (const auto found = login_in(url)) {
+    // Other clients take a password alone, and here it would stand where a user does.
+    const bool is_user = found->colon < found->sign || !password_file_in(url).empty();
+    const std::size_t from = is_user ? found->colon : found->begin;
+    const bool hides = !is_user && found->begin < found->sign;
+    shown.replace(from, found->sign - from, hides ? "..." : "");
+  }
+  return shown + with_known_values(url.substr(query));
 }
 
 }  // namespace holdfast::cli

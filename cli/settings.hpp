@@ -70,7 +70,8 @@ class settings {
 /// As parse_duration(), for the value of `which`: `wait` may be `forever`, and the error says so.
 result<duration> read_duration(key which, std::string_view text);
 
-/// `url` without a password, for messages before the store has been opened.
+/// `url` without a password, for messages before the store has been opened; nor with what may be
+/// one: the value of a key that no engine knows, and a user without a password.
 std::string without_password(std::string_view url);
 bool has_password(std::string_view url);
 /// The path that the URL names as `password_file`; empty without one.

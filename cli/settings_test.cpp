@@ -88,11 +88,23 @@ TEST(password_file_in_url, is_found) {
 
 TEST(password_in_url, is_found_and_left_out) {
   EXPECT_TRUE(has_password("redis://me:secret@host:1/0?x=1"));
-  EXPECT_EQ(without_password("redis://me:secret@host:1/0?x=1"), "redis://me@host:1/0?x=1");
+  EXPECT_EQ(without_password("redis://me:secret@host:1/0?x=1"), "redis://me@host:1/0?x=...");
   EXPECT_EQ(without_password("redis://:s@c:r@host"), "redis://@host");
   EXPECT_FALSE(has_password("redis://me@host:6379"));
   EXPECT_FALSE(has_password("local:/a:b@c"));
   EXPECT_FALSE(has_password("etcd://h:1/p?ca=a:b@c"));
+}
+
+TEST(password_in_url, that_other_clients_take_is_left_out) {
+  EXPECT_EQ(without_password("redis://secret@host:1/0"), "redis://...@host:1/0");
+  EXPECT_EQ(without_password("redis://me@h?password_file=/x"), "redis://me@h?password_file=/x");
+  EXPECT_EQ(without_password("redis://@h"), "redis://@h");
+  EXPECT_EQ(without_password("redis://h?password=secret&ttl=3s&auth=secret"),
+            "redis://h?password=...&ttl=3s&auth=...");
+  EXPECT_EQ(without_password("redis://u:secret@h?Password=secret"), "redis://u@h?Password=...");
+  EXPECT_EQ(without_password("redis://h?secret&&ttl=3s&"), "redis://h?...&&ttl=3s&");
+  EXPECT_EQ(without_password("local:/a?ttl=3s&group=b"), "local:/a?ttl=3s&group=b");
+  EXPECT_EQ(without_password(""), "");
 }
 
 TEST(password_in_url, is_left_out_with_all_behind_it_where_it_cuts_the_url) {
@@ -102,9 +114,10 @@ TEST(password_in_url, is_left_out_with_all_behind_it_where_it_cuts_the_url) {
     EXPECT_TRUE(has_password(url)) << url;
   }
   for (const char* url :
-       {"redis://me@unix:/run/a@b", "etcd://h1:1,unix:/a@b", "redis://h:1/0?password_file=/a@b",
-        "redis+tls://h?ca=/a@b&key=/c@d", "local:/a@b?group=c@d", "local:///a/b@c",
-        "redis://[::1]?password_file=/a@b", "redis://[::1]:1?password_file=/a@b", "redis:h", "h"}) {
+       {"redis://me@unix:/run/a@b?password_file=/c", "etcd://h1:1,unix:/a@b",
+        "redis://h:1/0?password_file=/a@b", "redis+tls://h?ca=/a@b&key=/c@d",
+        "local:/a@b?group=c@d", "local:///a/b@c", "redis://[::1]?password_file=/a@b",
+        "redis://[::1]:1?password_file=/a@b", "redis:h", "h"}) {
     EXPECT_EQ(without_password(url), url);
     EXPECT_FALSE(has_password(url)) << url;
   }

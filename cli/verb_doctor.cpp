@@ -29,8 +29,11 @@ std::vector<shown_setting> shown(const settings& s) {
   std::vector<shown_setting> all;
   for (const key_info& k : all_keys()) {
     const setting& v = s[k.which];
-    const std::string value = v.given() ? without_password(v.value) : k.built_in;
-    all.push_back({k.name, harmless(value), v.origin_text()});
+    const bool is_url = k.which == key::store;
+    const std::string value = !v.given() ? k.built_in
+                              : is_url   ? without_password(v.value)
+                                         : v.value;
+    all.push_back({k.name, is_url ? harmless(value) : as_typed(value), v.origin_text()});
   }
   return all;
 }

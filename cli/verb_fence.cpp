@@ -45,11 +45,11 @@ std::optional<int> check(const typed& t, const report& out) {
   };
   const bool shows = t.action == "show";
   if (!shows && t.action != "check" && t.action != "raise") {
-    return wrong("unknown action \"" + harmless(t.action) + "\"; it is check, raise or show");
+    return wrong("unknown action \"" + as_typed(t.action) + "\"; it is check, raise or show");
   }
   if (shows && !t.token.empty()) return wrong("show takes no token");
   if (!shows && t.token.empty() && !t.url.starts_with("file:")) {
-    return wrong(t.action + " needs a URL, a resource and a token; \"" + harmless(t.url) +
+    return wrong(t.action + " needs a URL, a resource and a token; \"" + as_typed(t.url) +
                  "\" is no URL of a fence, which is file:/PATH");
   }
   if (!shows && t.token.empty()) {
@@ -168,7 +168,7 @@ int verb_fence(const std::vector<std::string>& after_verb) {
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out(t.json);
   if (const auto code = check(t, out)) return *code;
-  const std::string subject = "fence " + harmless(t.resource) + " in " + harmless(t.url);
+  const std::string subject = "fence " + as_typed(t.resource) + " in " + as_typed(t.url);
   const auto asked = read_request(t);
   if (!asked) return out.fail(asked.error(), subject);
   auto f = fence::open(t.url, t.resource, older_passes::wait,

@@ -113,7 +113,7 @@ std::string helped(const std::vector<std::string>& ours) {
 /// What is wrong with the words; the exit code after a sentence.
 std::optional<int> check(const typed& t, const report& out) {
   if (!t.writes() && t.action != "status") {
-    return out.fail(exit_code::usage, "redlock: unknown action \"" + harmless(t.action) +
+    return out.fail(exit_code::usage, "redlock: unknown action \"" + as_typed(t.action) +
                                           "\"; it is init, status or recover");
   }
   if (t.yes && t.action != "recover") {
@@ -314,7 +314,7 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
     if (!d) return out.fail(exit_code::usage, "--max-ttl: " + d.error().message());
     if (*d <= duration::zero()) {
       return out.fail(exit_code::usage,
-                      "--max-ttl " + harmless(t.max_ttl) + ": a max_ttl is from 100ms to 1h");
+                      "--max-ttl " + as_typed(t.max_ttl) + ": a max_ttl is from 100ms to 1h");
     }
     max_ttl = *d;
   }

@@ -59,13 +59,13 @@ or_exit<std::vector<line>> read(const std::string& path, const report& out) {
     if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(all << in.rdbuf())) ||
         in.bad()) {
       const std::string why = std::strerror(errno);
-      return out.fail(exit_code::usage, "cannot read the history " + harmless(path) + ": " + why);
+      return out.fail(exit_code::usage, "cannot read the history " + as_typed(path) + ": " + why);
     }
     text = all.str();
   }
   auto lines = history::parse(text);
   if (lines) return *std::move(lines);
-  return out.fail(exit_code::damaged, harmless(path) + ": " + lines.error().message());
+  return out.fail(exit_code::damaged, as_typed(path) + ": " + lines.error().message());
 }
 
 verdict worst_of(const std::vector<judgement>& all) {
@@ -184,7 +184,7 @@ int read_options(const std::string& model_word, const std::string& memory,
     const auto known = std::find_if(models.begin(), models.end(),
                                     [&](const auto& m) { return model_word == m.first; });
     if (known == models.end()) {
-      return out.fail(exit_code::usage, "--model " + harmless(model_word) +
+      return out.fail(exit_code::usage, "--model " + as_typed(model_word) +
                                             " is not mutex, fenced-mutex, semaphore or "
                                             "fenced-register");
     }
@@ -196,7 +196,7 @@ int read_options(const std::string& model_word, const std::string& memory,
     const auto read = std::from_chars(memory.data(), end, mib);
     if (read.ec != std::errc() || read.ptr != end || mib == 0 || mib > 1'000'000) {
       return out.fail(exit_code::usage,
-                      "--memory " + harmless(memory) + " is no number of MiB from 1 to 1000000");
+                      "--memory " + as_typed(memory) + " is no number of MiB from 1 to 1000000");
     }
     into.memory_max = mib << 20;
   }

@@ -1,5 +1,6 @@
 #include <holdfast/duration.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -27,7 +28,12 @@ bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 error bad(std::string_view text, std::string_view why) {
   std::string message = "duration \"";
   // The text may be anything a user typed; only a short, harmless part of it is repeated.
-  for (const char c : text.substr(0, 40)) message += (c >= ' ' && c < 0x7f && c != '"') ? c : '?';
+  // What follows in a URL may be a password.
+  const std::size_t servers = text.find("://");
+  const std::size_t shown = servers < text.size() ? std::min<std::size_t>(servers + 3, 40) : 40;
+  for (const char c : text.substr(0, shown)) {
+    message += (c >= ' ' && c < 0x7f && c != '"') ? c : '?';
+  }
   message.append("\": ").append(why).append("; write it like 30s, 1m30s, 250ms or 1.5h");
   return error(errc::invalid_argument, std::move(message));
 }

@@ -64,8 +64,13 @@ class floor_file::records_lock {
 
 result<std::string> floor_file::path_in(std::string_view url) {
   if (!url.starts_with(scheme)) {
-    return invalid("a fence is in file:PATH, such as file:/srv/data/fence; '" +
-                   lock_name(std::string(url)).printable() + "' is not");
+    // What servers have there may be a password.
+    const std::size_t servers = url.find("://");
+    const std::string shown =
+        servers == std::string_view::npos
+            ? lock_name(std::string(url)).printable()
+            : lock_name(std::string(url.substr(0, servers))).printable() + "://...";
+    return invalid("a fence is in file:PATH, such as file:/srv/data/fence; '" + shown + "' is not");
   }
   std::string path(url.substr(scheme.size()));
   if (path.empty() || path.front() != '/') {

@@ -402,37 +402,6 @@ T
   [[ $status == 0 && $output != *local:* ]] || { echo "$output"; return 1; }
 }
 
-@test "the warning about a password names what every engine with servers has" {
-  for scheme in redis redlock etcd zookeeper; do
-    run holdfast ls --store "$scheme://me:secret@127.0.0.1:1"
-    says HOLDFAST_STORE '?password_file=/PATH in the URL'
-    [[ $output != *"unknown key"* && $output != *secret* ]]
-    run holdfast ls --store "$scheme://me@127.0.0.1:1?password_file=/is/not/there"
-    says /is/not/there
-  done
-  run holdfast ls --json --store redis://me:secret@h
-  says '"warning":"the password in --store'
-}
-
-@test "a password_file that others can read is warned about once" {
-  echo secret >pass
-  file="$PWD/pass"
-  url="redis://127.0.0.1:1?password_file=${file//a/%61}"
-  for mode in 604 640 644; do
-    chmod $mode pass
-    run holdfast ls --store "$url"
-    says "warning: the password_file $file can be read by " 'chmod 600'
-    [[ $(grep -c warning <<<"$output") == 1 ]]
-  done
-  HOLDFAST_STORE=$url run holdfast ls --json
-  says '"warning":"the password_file' 'every user of this machine'
-  for mode in 600 400; do
-    chmod $mode pass
-    run holdfast ls --store "$url"
-    [[ $output != *warning* ]]
-  done
-}
-
 @test "a store's scheme that was mistyped is guessed" {
   for words in 'run x -- true' ls doctor; do
     run holdfast ${words%% *} --store "loacl:$PWD/s" ${words#"${words%% *}"}
@@ -451,16 +420,6 @@ T
   says "write local:$PWD/s"
   expect 64 holdfast ls --store "file:$PWD/s"
   says "write local:$PWD/s"
-}
-
-@test "a password that cuts its URL is shown nowhere" {
-  for url in redis://u:SEC/RET@h etcd://u:SEC,RET@h 'redlock://u:SEC?RET=1@h'; do
-    for verb in ls doctor; do
-      run holdfast $verb --store "$url"
-      says '%2f %3f %2c %23 %40'
-      [[ $output != *SEC* && $output != *RET* ]]
-    done
-  done
 }
 
 @test "who finds nothing to end is told in which store" {
