@@ -141,17 +141,19 @@ std::vector<std::string> wrapper::environment(const session& s, const lock& held
   // Set also when the store gives none: that of a run around this one must not be taken for it.
   const std::string token = held.token().value == 0 ? "" : std::to_string(held.token().value);
   const auto fencing = held.fencing_token();
-  // A password that the user keeps in this variable stays there, or no holdfast below could log in;
-  // one from elsewhere does not get into it.
-  const bool kept = settings_[key::store].from == origin::environment &&
-                    without_password(options_.store) != options_.store;
-  const std::string url = kept ? options_.store : s.url();
-  return {"HOLDFAST_LOCK=" + options_.name,
-          "HOLDFAST_TOKEN=" + token,
-          "HOLDFAST_FENCING_TOKEN=" + (fencing ? fencing->str() : ""),
-          "HOLDFAST_SESSION=" + s.id().str(),
-          "HOLDFAST_OUTER=" + events_->own_runs(),
-          "HOLDFAST_STORE=" + url};
+  std::vector<std::string> variables{"HOLDFAST_LOCK=" + options_.name, "HOLDFAST_TOKEN=" + token,
+                                     "HOLDFAST_FENCING_TOKEN=" + (fencing ? fencing->str() : ""),
+                                     "HOLDFAST_SESSION=" + s.id().str(),
+                                     "HOLDFAST_OUTER=" + events_->own_runs()};
+  // A password stays where its user keeps it, or no holdfast below could log in: in this variable,
+  // or in a file, which those below read too where the variable does not win over it. One from
+  // elsewhere does not get into the variable.
+  const origin from = settings_[key::store].from;
+  const bool secret = has_password(options_.store);
+  if (secret && from == origin::file) return variables;
+  const bool kept = secret && from == origin::environment;
+  variables.push_back("HOLDFAST_STORE=" + (kept ? options_.store : s.url()));
+  return variables;
 }
 
 /// The fence knows the holder before the command writes: older ones are refused from then on, and

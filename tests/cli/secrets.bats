@@ -3,6 +3,9 @@
 # Passwords in URLs: no message shows one, and what can be read by others is warned about.
 
 load setup
+load servers
+
+teardown_file() { stop_server 1; }
 
 # hides URL ARGUMENTS: it ends with a fault, and shows the password on neither output.
 hides() {
@@ -72,6 +75,33 @@ urls=('redis://u:SECRETPW@127.0.0.1:1' 'redis://SECRETPW@127.0.0.1:1'
 @test "a label is shown as it is" {
   HOLDFAST_LABEL='me@h?x=1' run holdfast doctor
   says 'me@h?x=1'
+}
+
+@test "a holdfast inside run finds the password where the outer one did" {
+  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
+  start_server 1 '' --requirepass SECRETPW
+  where="127.0.0.1:$(port_of 1)?assume_fresh=yes&node_timeout=5s"
+  url="redis://:SECRETPW@$where"
+  inside='"$HOLDFAST" ls --names && ! env | grep SECRETPW'
+  export HOLDFAST
+  printf 'store = "%s"\n' "$url" >c.toml
+  chmod 600 c.toml
+  HOLDFAST_STORE=$url expect 0 holdfast run a -- sh -c '"$HOLDFAST" ls --names'
+  [[ $output != *"not part of this build"* ]]
+  unset HOLDFAST_STORE
+  HOLDFAST_CONFIG=$PWD/c.toml expect 0 holdfast run a -- sh -c "$inside"
+  [[ $output == a ]]
+  HOLDFAST_CONFIG=$PWD/c.toml expect 0 holdfast run a -- \
+    sh -c '"$HOLDFAST" run b -- sh -c '"'$inside'"
+  [[ $output == $'a\nb' ]]
+  # What has a store of its own wins as ever.
+  HOLDFAST_CONFIG=$PWD/c.toml expect 0 holdfast run a --store "$store" -- \
+    sh -c 'echo "$HOLDFAST_STORE"'
+  [[ $output == "$store" ]]
+  # No password, no reason.
+  printf 'store = "%s"\n' "$store" >c.toml
+  HOLDFAST_CONFIG=$PWD/c.toml expect 0 holdfast run a -- sh -c 'echo "$HOLDFAST_STORE"'
+  [[ $output == "$store" ]]
 }
 
 @test "a password in --store is warned about and never shown" {
