@@ -126,13 +126,53 @@ bool sync_directory_of(const std::string& path) {
 
 bool is_there(const std::string& directory) { return ::access(directory.c_str(), F_OK) == 0; }
 
+/// Those to a new directory that a umask may have taken from its owner. Whoever may write where it
+/// stands can put another, or a link, in its place: it is changed by a descriptor, of a kind that
+/// needs no right to it.
+bool give_owners_rights(const std::string& directory) {
+  const descriptor made(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat is {};
+  if (!made || ::fstat(made.get(), &is) != 0) return false;
+  if ((is.st_mode & S_IRWXU) == S_IRWXU) return true;
+  if (is.st_uid != ::geteuid()) {
+    errno = EPERM;
+    return false;
+  }
+  // fchmod() does not take this kind.
+  const std::string link = "/proc/thread-self/fd/" + std::to_string(made.get());
+  return ::chmod(link.c_str(), S_IRWXU) == 0;
+}
+
 bool make_directories_of(const std::string& path) {
   const std::string above = directory_of(path);
   if (is_there(above)) return true;
   if (errno != ENOENT || !make_directories_of(above)) return false;
   if (::mkdir(above.c_str(), S_IRWXU) != 0) return errno == EEXIST;
-  // Whatever the umask is: one that keeps new files private may leave no right to use it.
-  return ::chmod(above.c_str(), S_IRWXU) == 0 && sync_directory_of(above);
+  return give_owners_rights(above) && sync_directory_of(above);
+}
+
+/// Those to a new file that a umask may have taken from its owner.
+bool give_owners_rights(int file) {
+  constexpr mode_t rights = S_IRUSR | S_IWUSR;
+  struct stat made {};
+  if (::fstat(file, &made) != 0) return false;
+  return (made.st_mode & rights) == rights || ::fchmod(file, rights) == 0;
+}
+
+/// The rights of one that is there are as somebody wants them to be.
+descriptor open_file(const std::string& path, int flags) {
+  descriptor file;
+  // What turns a log over may take the name away in between.
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    file.reset(
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | flags, S_IRUSR | S_IWUSR));
+    if (file && !give_owners_rights(file.get())) file.reset();
+    if (file || errno != EEXIST) break;
+    file.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC | flags));
+    if (!file && errno == EACCES) file.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags));
+    if (file || errno != ENOENT) break;
+  }
+  return file;
 }
 
 /// What open() would find wrong; 0: nothing.
@@ -185,16 +225,11 @@ result<audit_log> audit_log::open(const std::string& path, directories missing) 
   if (missing == directories::make && !make_directories_of(path)) {
     return failed("make the directory of", path);
   }
-  constexpr int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-  constexpr mode_t rights = S_IRUSR | S_IWUSR;
+  constexpr int flags = O_APPEND | O_NOFOLLOW;
   struct stat there {};
   // A pipe that was opened to be read, too, would take the lines with nobody at its other end.
   const bool is_file = ::lstat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
-  descriptor file(is_file ? ::open(path.c_str(), O_RDWR | flags, rights)
-                          : open_pipe(path, flags & ~O_CREAT));
-  if (!file && is_file && errno == EACCES) {
-    file.reset(::open(path.c_str(), O_WRONLY | flags, rights));
-  }
+  descriptor file = is_file ? open_file(path, flags) : descriptor(open_pipe(path, flags));
   if (!file && errno == ENXIO && S_ISFIFO(there.st_mode)) {
     return error(errc::unavailable, "the audit log " + path +
                                         " is a pipe that nobody reads; start its reader first, or "

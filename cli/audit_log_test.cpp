@@ -70,6 +70,32 @@ TEST_F(audit_log_test, has_directories_that_can_be_used_whatever_the_umask) {
   }
 }
 
+TEST_F(audit_log_test, is_its_owners_to_append_to_whatever_the_umask) {
+  const std::string above = std::string(folder_.path()) + "/made";
+  path_ = above + "/audit.log";
+  const mode_t before = ::umask(0777);
+  auto log = audit_log::open(path_, audit_log::directories::make);
+  ::umask(before);
+  ASSERT_TRUE(log) << log.error().message();
+  struct stat there {};
+  ASSERT_EQ(::stat(above.c_str(), &there), 0);
+  EXPECT_EQ(there.st_mode & 07777U, 0700U);
+  ASSERT_EQ(::stat(path_.c_str(), &there), 0);
+  EXPECT_EQ(there.st_mode & 07777U, 0600U);
+}
+
+TEST_F(audit_log_test, leaves_the_rights_of_a_file_that_is_there) {
+  std::ofstream(path_) << "";
+  ASSERT_EQ(::chmod(path_.c_str(), 0440), 0);
+  if (auto log = audit_log::open(path_); ::geteuid() == 0) {
+    ASSERT_TRUE(log) << log.error().message();
+    EXPECT_TRUE(log->append({{"step", "one"}}));
+  }
+  struct stat there {};
+  ASSERT_EQ(::stat(path_.c_str(), &there), 0);
+  EXPECT_EQ(there.st_mode & 07777U, 0440U);
+}
+
 TEST_F(audit_log_test, a_line_that_was_cut_short_is_told_and_stays_alone) {
   auto log = audit_log::open(path_);
   ASSERT_TRUE(log);

@@ -130,7 +130,9 @@ bool sighting_file::write(const core::sightings& notes, const std::string& draft
   const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   // Not synced: after a power loss the times mean nothing.
-  const bool whole = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  // A umask may take our own rights away, and with them the notes from our next process.
+  const bool whole = ::fchmod(fd, S_IRUSR | S_IWUSR) == 0 &&
+                     ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
   ::close(fd);
   if (whole && ::rename(draft.c_str(), path_.c_str()) == 0) return true;
   ::unlink(draft.c_str());

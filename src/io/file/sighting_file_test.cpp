@@ -50,6 +50,20 @@ class sighting_file_test : public ::testing::Test {
   time_point then_ = clock::now() - 5s;
 };
 
+TEST_F(sighting_file_test, is_its_owners_to_read_and_write_whatever_the_umask) {
+  const mode_t before = ::umask(0777);
+  file().merge({});
+  ::umask(before);
+  std::size_t files = 0;
+  for (const auto& at : std::filesystem::directory_iterator(directory_ + "/deep/notes")) {
+    struct stat there {};
+    ASSERT_EQ(::stat(at.path().c_str(), &there), 0);
+    EXPECT_EQ(there.st_mode & 07777U, 0600U) << at.path();
+    ++files;
+  }
+  EXPECT_GE(files, 1U);
+}
+
 TEST_F(sighting_file_test, the_next_process_reads_what_the_first_one_kept) {
   core::sightings seen;
   seen.note(id_, at_, 30s, then_);
