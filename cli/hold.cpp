@@ -53,7 +53,8 @@ struct typed {
     app.add_option("--ttl", ttl,
                    "How long a holder without heartbeats keeps it: 100ms to 1h;\n"
                    "the store may allow less (max_ttl) or want more: holdfast doctor\n"
-                   "(default: 30s, or the store's max_ttl if less)")
+                   "(default: the ttl of the store's URL, else 30s, or the store's\n"
+                   "max_ttl if less)")
         ->type_name("DURATION");
     app.add_option("--grace", grace,
                    "Time from SIGTERM to SIGKILL, at most half of the ttl\n"

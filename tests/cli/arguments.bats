@@ -29,6 +29,10 @@ load setup
   says '  75   not obtained: another session holds it' '  77   the token is stale' '  127  '
   [[ $output != *linearizable* && $output != *"nobody leads"* ]]
   [[ $output =~ 'the store may allow'[[:space:]]+'less (max_ttl)' ]]
+  tr -s ' \n' ' ' <<<"$output" |
+    grep -F "(default: the ttl of the store's URL, else 30s, or the store's max_ttl if less)"
+  tr '\n' ' ' <"$BATS_TEST_DIRNAME/../../cli/man/holdfast.1" |
+    grep -F "By default the ttl of the store's URL, else 30s, or the max_ttl of the store if that"
   expect 0 holdfast leader --help
   says '  75   nobody leads'
   [[ $output != *"  77 "* && $output != *"not obtained"* ]]
