@@ -3,6 +3,7 @@
 #include "cli/verbs.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -63,7 +64,9 @@ int verb_ls(const std::vector<std::string>& after_verb) {
   bool names{};
   common.add_to(app);
   auto* by_session = app.add_flag("--sessions", sessions, "List sessions instead of locks");
-  app.add_flag("--names", names, "List only the names, one per line, unescaped")
+  app.add_flag("--names", names,
+               "List only the names, one per line; unescaped\n"
+               "unless on a terminal")
       ->excludes(by_session);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = common.speaker();
@@ -73,7 +76,10 @@ int verb_ls(const std::vector<std::string>& after_verb) {
   const auto& [url, all] = *seen;
   if (names) {
     std::string text;
-    for (const lock_info& l : all.locks) text += l.name.str() + "\n";
+    const bool for_people = ::isatty(STDOUT_FILENO) == 1;
+    for (const lock_info& l : all.locks) {
+      text += (for_people ? l.name.printable() : l.name.str()) + "\n";
+    }
     return print(text, out);
   }
   if (common.json) return print(json_text(url, all, sessions), out);

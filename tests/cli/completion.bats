@@ -102,6 +102,24 @@ complete_in_bash() {
   let_go
 }
 
+@test "names with control characters, as foreign clients may give, are not completed" {
+  mkdir bin
+  cat >bin/holdfast <<'T'
+#!/bin/sh
+printf 'nightly\nni\302\233 2J\nni\033[2J\nni\177\nnine of \303\237\nni\302\240\n'
+T
+  chmod +x bin/holdfast
+  PATH=$PWD/bin:$PATH LC_ALL=C.UTF-8 expect 0 complete_in_bash show ni
+  [[ $output == $'nightly\nnine\\ of\\ \303\237\nni'* && $(wc -l <<<"$output") == 3 ]]
+  command -v zsh || return 0
+  sed '/^_holdfast_sessions() {/,$d' "$completions/zsh/_holdfast" >names.zsh
+  PATH=$PWD/bin:$PATH LC_ALL=C.UTF-8 expect 0 zsh -fc 'compadd() { print -l -- ${(P)2}; }
+store=()
+source ./names.zsh
+_holdfast_names'
+  [[ $output == $'nightly\nnine of \303\237\nni'* && $(wc -l <<<"$output") == 3 ]]
+}
+
 @test "bash completes files, and no names, for the audit log" {
   found_by_name
   hold_names notes

@@ -144,6 +144,25 @@ T
   [[ $status == 0 ]] || { echo "$status $output"; return 1; }
 }
 
+@test "names are shown on a terminal as people may see them, and to programs as they are" {
+  name=$'x\302\2332J\303\237'
+  in_background run "$name" -- "${until_go[@]}"
+  until_true test -e held
+  expect 0 holdfast ls --names
+  [[ $output == "$name" ]]
+  cat >talk.exp <<'T'
+set timeout 30
+spawn env $env(HOLDFAST) ls --names
+expect_after timeout {exit 1} eof {exit 2}
+expect -ex {x\xc2\x9b2J}
+expect eof
+T
+  run timeout 60 expect talk.exp
+  : >go
+  wait $pid
+  [[ $status == 0 ]] || { echo "$output"; return 1; }
+}
+
 # A module for the scripts of tests, with a pipe that takes nothing more.
 write_full_pipe() {
   cat >full_pipe.py <<'T'
