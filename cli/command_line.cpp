@@ -67,7 +67,13 @@ void warn_once(const settings& s, const std::string& option, const report& out) 
         "warning: the password in --store can be read by everybody on this machine (ps); use "
         "HOLDFAST_STORE or ?password_file=/PATH in the URL");
   }
-  const std::string secret = password_file_in(s[key::store].value);
+  const setting& where = s[key::store];
+  if (const std::string file = where.file(); has_password(where.value) && everybody_reads(file)) {
+    out.warn("warning: the password in " + file +
+             " can be read by every user of this machine; use ?password_file=/PATH in the URL, or "
+             "take that right away (chmod o-r)");
+  }
+  const std::string secret = password_file_in(where.value);
   if (const std::string who = needless_readers_of(secret); !who.empty()) {
     out.warn("warning: the password_file " + harmless(secret) + " can be read by " + who +
              "; take that right away (chmod 600)");

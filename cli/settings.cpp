@@ -138,6 +138,11 @@ std::string setting::origin_text() const {
   return place;
 }
 
+std::string setting::file() const {
+  if (from != origin::file) return {};
+  return place.substr(0, place.rfind(':', place.rfind(':') - 1));
+}
+
 const std::array<key_info, 6>& all_keys() noexcept {
   static constexpr std::array<key_info, 6> keys{{
       {key::store, "store", "HOLDFAST_STORE", "local: (this machine)"},
@@ -224,10 +229,15 @@ std::string password_file_in(std::string_view url) {
   return path;
 }
 
+bool everybody_reads(const std::string& file) {
+  struct stat seen {};
+  return ::stat(file.c_str(), &seen) == 0 && S_ISREG(seen.st_mode) && (seen.st_mode & S_IROTH) != 0;
+}
+
 std::string needless_readers_of(const std::string& password_file) {
+  if (everybody_reads(password_file)) return "every user of this machine";
   struct stat seen {};
   if (::stat(password_file.c_str(), &seen) != 0 || !S_ISREG(seen.st_mode)) return {};
-  if ((seen.st_mode & S_IROTH) != 0) return "every user of this machine";
   return (seen.st_mode & S_IRGRP) != 0 && seen.st_uid == ::geteuid() ? "its group" : "";
 }
 

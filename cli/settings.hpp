@@ -22,6 +22,8 @@ struct setting {
 
   bool given() const noexcept { return from != origin::none; }
   std::string origin_text() const;
+  /// The configuration file that gives it; empty: none does.
+  std::string file() const;
 };
 
 /// What can be set in a file and in the environment. An option of the same name wins over both.
@@ -76,6 +78,8 @@ std::string without_password(std::string_view url);
 bool has_password(std::string_view url);
 /// The path that the URL names as `password_file`; empty without one.
 std::string password_file_in(std::string_view url);
+/// A plain file whose mode lets every user of the machine read it.
+bool everybody_reads(const std::string& file);
 /// Who may read a file with a password and has no need to, for people; empty: nobody, or it cannot
 /// be looked at. The group of a file of somebody else may: perhaps we read it as that.
 std::string needless_readers_of(const std::string& password_file);

@@ -43,6 +43,8 @@ TEST_F(settings_test, an_option_wins_over_the_environment_and_that_over_the_file
   EXPECT_EQ(s[key::store].value, "local:/b");
   EXPECT_EQ(s[key::store].origin_text(), "environment HOLDFAST_STORE");
   EXPECT_EQ(s[key::label].origin_text(), file_ + ":4:9");
+  EXPECT_EQ(s[key::label].file(), file_);
+  EXPECT_EQ(s[key::store].file(), "");
   EXPECT_EQ(s[key::wait].origin_text(), "default");
 }
 

@@ -104,6 +104,27 @@ urls=('redis://u:SECRETPW@127.0.0.1:1' 'redis://SECRETPW@127.0.0.1:1'
   [[ $output == "$store" ]]
 }
 
+@test "a password in a configuration file that everybody can read is warned about once" {
+  printf '\nstore = "redis://:secret@127.0.0.1:1"\n' >c.toml
+  unset HOLDFAST_STORE
+  export HOLDFAST_CONFIG=$PWD/c.toml
+  chmod 644 c.toml
+  run holdfast ls
+  says "warning: the password in $PWD/c.toml can be read by every user" password_file 'chmod o-r'
+  [[ $(grep -c warning <<<"$output") == 1 && $output != *secret* ]]
+  run holdfast ls --json
+  says "\"warning\":\"the password in $PWD/c.toml"
+  HOLDFAST_STORE=$store expect 0 holdfast ls
+  [[ $output != *warning* ]]
+  chmod 640 c.toml
+  run holdfast ls
+  [[ $output != *warning* ]]
+  chmod 644 c.toml
+  printf 'store = "%s"\n' "$store" >c.toml
+  expect 0 holdfast ls
+  [[ $output != *warning* ]]
+}
+
 @test "a password in --store is warned about and never shown" {
   run holdfast ls --store redis://me:secret@h
   [[ $output == *"can be read by everybody"*password_file* && $output != *secret* ]]
