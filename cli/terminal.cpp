@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <string>
+
 namespace holdfast::cli {
 
 terminal terminal::open() {
@@ -32,6 +34,11 @@ void terminal::take_back_from(pid_t group) const noexcept {
 
 void terminal::restore_modes() const noexcept {
   if (has_modes_ && ours()) ::tcsetattr(fd_.get(), TCSADRAIN, &modes_);
+}
+
+descriptor never_waiting(int fd) {
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  return descriptor(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 void stop_own_group() noexcept {

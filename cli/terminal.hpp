@@ -31,6 +31,10 @@ class terminal {
   bool has_modes_{};
 };
 
+/// The terminal that `fd` is, opened again: writing there never waits, and whoever shares `fd`
+/// finds that as it was. Empty where it cannot be opened, as another user's.
+descriptor never_waiting(int fd);
+
 /// Stops our own process group as Ctrl-Z would, and returns once it is continued, or at once where
 /// nobody could ever continue it (an orphaned group; see setpgid(2)).
 void stop_own_group() noexcept;

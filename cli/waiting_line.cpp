@@ -1,10 +1,10 @@
 #include "cli/waiting_line.hpp"
 
+#include "cli/terminal.hpp"
+
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 namespace holdfast::cli {
 
@@ -31,18 +31,15 @@ std::size_t terminal_width() {
 // is somebody's, too.
 bool in_foreground() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
 
-void put(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
 }  // namespace
 
 waiting_line::waiting_line(std::string lock, std::string store, const report& out)
     : lock_(std::move(lock)),
       store_(std::move(store)),
       out_(out),
-      on_terminal_(!out.json() && ::isatty(STDERR_FILENO) != 0) {}
+      on_terminal_(!out.json() && ::isatty(STDERR_FILENO) != 0) {
+  if (on_terminal_) screen_ = never_waiting(STDERR_FILENO);
+}
 
 void waiting_line::heard(const event::waiting& e) {
   const std::lock_guard hold(mutex_);
@@ -68,6 +65,14 @@ std::string waiting_line::text(const event::waiting& e, std::size_t columns) con
   if (fits(asked + waited + store)) return line + asked + waited + store;
   if (fits(asked)) return line + asked;
   return fits(waited) ? line + waited : line;
+}
+
+/// Who stops the terminal after it was asked whether it takes a line keeps nobody in a write: the
+/// lock that comes meanwhile would be held and nothing run.
+void waiting_line::put(const std::string& text) const {
+  const int fd = screen_ ? screen_.get() : STDERR_FILENO;
+  // What is not taken is drawn again.
+  [[maybe_unused]] const ssize_t taken = ::write(fd, text.data(), text.size());
 }
 
 void waiting_line::draw() {

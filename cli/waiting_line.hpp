@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/descriptor.hpp"
 #include "cli/report.hpp"
 
 #include <holdfast/observer.hpp>
@@ -27,11 +28,13 @@ class waiting_line {
 
  private:
   std::string text(const event::waiting& e, std::size_t columns) const;
+  void put(const std::string& text) const;
 
   std::string lock_;
   std::string store_;
   const report& out_;
   bool on_terminal_;
+  descriptor screen_;
   bool drawn_{};
   std::optional<std::size_t> ahead_said_;
   time_point started_{clock::now()};
