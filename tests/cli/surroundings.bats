@@ -21,10 +21,14 @@ need_somebody() {
 
 @test "a command that cannot be forked is 69, and nothing was run" {
   need_somebody
-  for processes in 2 3 4 5 6 7 8; do
-    code=0
-    as_somebody prlimit --nproc=$processes timeout 60 ./program run x -- true 2>>said || code=$?
-    [[ $code == 0 || $code == 69 ]]
+  # A thread that has just done its work may still count, and then no limit is met at the fork.
+  for round in {1..10}; do
+    for processes in 2 3 4 5 6 7 8; do
+      code=0
+      as_somebody prlimit --nproc=$processes timeout 60 ./program run x -- true 2>>said || code=$?
+      [[ $code == 0 || $code == 69 ]]
+    done
+    ! grep -q 'cannot be started' said || break
   done
   grep 'cannot be started' said
   ! grep unexpected said
