@@ -1,3 +1,4 @@
+#include "engines/redis/scripts.hpp"
 #include "tests/redis/store.hpp"
 
 /// A dead session's thousands of locks are free at once, and removed a hundred at a time.
@@ -49,11 +50,22 @@ constexpr const char* leave_ended = R"lua(
     redis.call('RPUSH', ARGV[1] .. 'ended', id .. ':1')
   end)lua";
 
+/// What one session with twenty thousand locks leaves.
+constexpr const char* leave_one_large = R"lua(
+  local id = string.rep('e', 32)
+  for i = 1, 20000 do
+    local member = i .. ':' .. id .. ':1:1:x:0:'
+    redis.call('HSET', ARGV[1] .. 'held:' .. id .. ':1', '1:n' .. i, member)
+    redis.call('ZADD', ARGV[1] .. 'x:n' .. i, i, member)
+  end
+  redis.call('RPUSH', ARGV[1] .. 'ended', id .. ':1'))lua";
+
 /// In the store of the only session that has a record.
-void leave_many_ended(server& s) {
+void leave_behind(server& s, const char* what) {
   const auto record = s.command({"KEYS", "holdfast:*:session:*"}).elements.at(0).text;
-  s.command({"EVAL", leave_ended, "0", record.substr(0, record.find("session:"))});
+  s.command({"EVAL", what, "0", record.substr(0, record.find("session:"))});
 }
+void leave_many_ended(server& s) { leave_behind(s, leave_ended); }
 
 TEST_F(sweep, a_long_list_of_ended_sessions_is_read_by_one_command) {
   server s;
@@ -66,6 +78,34 @@ TEST_F(sweep, a_long_list_of_ended_sessions_is_read_by_one_command) {
   EXPECT_TRUE(process::eventually([&] { return queues() == 1; })) << queues();
   EXPECT_LE(s.calls("lindex") + s.calls("lrange"), 5000 + 200)
       << "the first one once for each session, and all of them once";
+}
+
+TEST_F(sweep, a_large_session_is_scanned_once) {
+  server s;
+  const auto o = open(url(s));
+  member other(ask(o));
+  leave_behind(s, leave_one_large);
+  s.command({"CONFIG", "RESETSTAT"});
+  EXPECT_EQ(other.attempt("n20000").what, status::ok);
+  const auto queues = [&] { return s.command({"KEYS", "holdfast:*:x:*"}).elements.size(); };
+  EXPECT_TRUE(process::eventually([&] { return queues() == 1; })) << queues();
+  EXPECT_GE(s.calls("evalsha"), 200);
+  EXPECT_LE(s.calls("hscan"), 4 * s.calls("evalsha")) << "not all that is empty by now each time";
+  EXPECT_EQ(s.command({"HGET", "holdfast:store", "swept"}).text, "");
+}
+
+TEST_F(sweep, who_asks_for_a_lock_waits_for_a_few_that_are_removed) {
+  server s;
+  const auto o = open(url(s));
+  member other(ask(o));
+  leave_behind(s, leave_one_large);
+  const auto life = s.command({"HGET", "holdfast:store", "nonce"}).text;
+  const std::string text(engines::redis::scripts::enqueue.text);
+  s.command({"CONFIG", "RESETSTAT"});
+  s.command({"EVAL", text, "0", life, other.id().str(), std::to_string(other.inc()), "1", "7", "x",
+             "0", "", "1", "100", "n20000"});
+  EXPECT_EQ(s.calls("zadd"), 1) << "it was not granted";
+  EXPECT_EQ(s.calls("zrem"), 8);
 }
 
 TEST_F(sweep, what_cannot_be_swept_undoes_nothing_that_was_asked_for) {

@@ -16,6 +16,7 @@ namespace holdfast::engines::redis {
 /// | max_ttl  | nanoseconds                                                                    |
 /// | inherited| 1: max_ttl is that of the life before, else a URL's or the default             |
 /// | durable  | 1 while the server was last seen to sync every write, else 0                   |
+/// | swept    | whose entries are being removed, and how far that is; not always there         |
 /// | uncleaned| where to go on with removing keys of earlier lives; not there: that is done    |
 /// | database | its number: SWAPDB may put the record, and all the rest, into another one      |
 ///

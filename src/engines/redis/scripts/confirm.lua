@@ -7,5 +7,5 @@ return answer(function()
   if not e then
     refuse('HFGONE the entry is not there')
   end
-  return answer_for(name, e, holds, sweep())
+  return answer_for(name, e, holds, sweep(SWEEP_BESIDE))
 end)

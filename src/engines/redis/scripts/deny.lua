@@ -20,5 +20,5 @@ return answer(function()
   end
   run('HSET', session_key(id), 'denied', '1', 'denied_by', by, 'denied_why', why)
   known_sessions[id] = nil
-  return {0, there[3], flag(sweep_behind())}
+  return {0, there[3], flag(sweep_behind(SWEEP_MAX))}
 end)

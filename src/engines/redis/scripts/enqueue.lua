@@ -4,7 +4,7 @@ return answer(function()
   admitted(nonce)
   local gate = usable_session(id, inc)
   local mine, holds = own_entry(id, inc, request, name)
-  local left = sweep()
+  local left = sweep(SWEEP_BESIDE)
   if mine then
     return answer_for(name, mine, holds, left)
   end

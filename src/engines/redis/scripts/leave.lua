@@ -8,7 +8,7 @@ return answer(function()
   end
   local there = run('HMGET', session_key(id), 'inc', 'gate')
   if there[1] ~= inc then
-    return {'0', flag(sweep_behind())}
+    return {'0', flag(sweep_behind(SWEEP_BESIDE))}
   end
   local gate = there[2]
   if move == '1' then
@@ -16,5 +16,5 @@ return answer(function()
     allow_when_full(session_key(id))
     gate = digits(run('HINCRBY', session_key(id), 'gate', 1))
   end
-  return {gate, flag(sweep_behind())}
+  return {gate, flag(sweep_behind(SWEEP_BESIDE))}
 end)

@@ -1,6 +1,9 @@
 -- Begins every script that ends entries.
 
+-- What one call removes at most: of those that end a session or do nothing else, and of those that
+-- somebody waits for.
 local SWEEP_MAX = 100
+local SWEEP_BESIDE = 8
 
 -- The lock goes over to an entry that holds it now, if the message reaches its client; else its
 -- owner looks by itself, as it does for a hint. The message names this life: who may not read that
@@ -80,19 +83,34 @@ local function remove(name, e)
   wake_watchers(name, e)
 end
 
--- Removes up to `room` entries of one session and says how many. `held`: the hash of entries that
--- stay in their queues.
-local function strip(key, room, held)
-  local found, cursor = {}, '0'
+-- At least `room` fields of a hash, if there are so many from this cursor on, and the cursor behind
+-- them. What a page has beyond `room` is left for the next scan.
+local function scan(key, cursor, room)
+  local found, from = {}, cursor
   repeat
+    from = cursor
     local page = run('HSCAN', key, cursor, 'COUNT', digits(room))
     cursor = page[1]
     for i = 1, #page[2], 2 do
-      if #found < room then
-        found[#found + 1] = {page[2][i], page[2][i + 1]}
-      end
+      found[#found + 1] = {page[2][i], page[2][i + 1]}
     end
   until cursor == '0' or #found >= room
+  local is_cut = #found > room
+  while #found > room do
+    found[#found] = nil
+  end
+  return found, is_cut and from or cursor
+end
+
+-- Removes up to `room` entries of one session, and says how many, and whether it looked at all that
+-- there are. `held`: the hash of entries that stay in their queues.
+local function strip(key, room, held)
+  -- In front of where the last call ended are only the places of what was removed: each would pass
+  -- them all again.
+  local swept = run('HGET', 'holdfast:store', 'swept') or ''
+  local of, begin = string.match(swept, '^(.*) (%d+)$')
+  local goes_on = of == key
+  local found, cursor = scan(key, goes_on and begin or '0', room)
   for i = 1, #found do
     local field, member = found[i][1], found[i][2]
     if held and run('HEXISTS', held, field) == 1 then
@@ -101,13 +119,18 @@ local function strip(key, room, held)
       remove(string.match(field, '^%d+:(.*)$'), entry_of(member))
     end
   end
-  return #found
+  -- Behind a removal, for a server that is out of memory refuses a first write.
+  if cursor ~= '0' and #found > 0 then
+    run('HSET', 'holdfast:store', 'swept', key .. ' ' .. cursor)
+  elseif goes_on then
+    run('HDEL', 'holdfast:store', 'swept')
+  end
+  return #found, cursor == '0' and not goes_on
 end
 
--- Removes at most SWEEP_MAX entries of sessions that have ended, and those that denied ones wait
--- with. True when more are left.
-local function sweep()
-  local room = SWEEP_MAX
+-- Removes at most `room` entries of sessions that have ended, and those that denied ones wait with.
+-- True when more are left.
+local function sweep(room)
   while true do
     local job = run('LINDEX', P .. 'ended', 0)
     if not job then
@@ -124,13 +147,15 @@ local function sweep()
     local there = run('HMGET', session_key(id), 'inc', 'denied')
     local is_over = there[1] ~= inc
     if is_over or there[2] ~= '0' then
-      room = room - strip(waiting, room, not is_over and held)
+      local removed, whole = strip(waiting, room, not is_over and held)
+      room = room - removed
       if is_over and room > 0 then
-        room = room - strip(held, room)
+        local more, also = strip(held, room)
+        room, whole = room - more, whole and also
       end
       if run('EXISTS', waiting) == 0 and not (is_over and run('EXISTS', held) == 1) then
         run('LPOP', P .. 'ended')
-      elseif room > 0 then
+      elseif room > 0 and whole then
         refuse('HFDAMAGED entries of session ' .. id .. ' cannot be removed')
       end
     else
@@ -142,8 +167,8 @@ end
 
 -- Sweeps when a command has done what it was asked for, which no damage that is met now undoes.
 -- Whoever is next to enqueue hears of that.
-local function sweep_behind()
-  local done, left = pcall(sweep)
+local function sweep_behind(room)
+  local done, left = pcall(sweep, room)
   return not done or left
 end
 
@@ -158,7 +183,7 @@ local function end_session(id, inc)
   run('SREM', P .. 'sessions', id)
   known_sessions[id] = nil
   ended_sessions = nil
-  return sweep_behind()
+  return sweep_behind(SWEEP_MAX)
 end
 
 local function flag(truth)

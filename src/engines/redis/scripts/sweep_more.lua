@@ -2,5 +2,5 @@
 -- The next entries of sessions that have ended.
 return answer(function()
   admitted(ARGV[1])
-  return {flag(sweep())}
+  return {flag(sweep(SWEEP_MAX))}
 end)
