@@ -195,6 +195,30 @@ TEST_F(zookeeper_engine, entries_of_the_dead_are_swept_without_anybody_asking_fo
   EXPECT_TRUE(process::eventually([&] { return entries() == 0; }));
 }
 
+TEST_F(zookeeper_engine, entries_of_the_dead_are_found_by_programs_that_open_one_session) {
+  const std::string store = url();
+  client c(store);
+  auto living = c.join();
+  for (int i = 100; i < 200; ++i) {
+    ASSERT_EQ(living.enqueue("n" + std::to_string(i)).what, status::ok);
+  }
+  auto dying = c.join();
+  ASSERT_EQ(dying.enqueue("z").what, status::ok);
+  ASSERT_EQ(c.ask().take({dying.id(), dying.record().at}).what, status::ok);
+  const auto is_there = [&] {
+    const auto queue = c.servers->where().queue(lock_name("z"));
+    return !c.send({children_of(queue)}).replies.at(0).names.empty();
+  };
+  // Each looks at a third of the names, in a few round trips.
+  int programs = 0;
+  for (; is_there() && programs < 200; ++programs) {
+    const client program(store);
+    auto m = program.join();
+    for (int beats = 0; beats < 8; ++beats) m.beat();
+  }
+  EXPECT_LT(programs, 200);
+}
+
 TEST_F(zookeeper_engine, no_ephemeral_node_is_made) {
   client c(url());
   auto m = c.join();

@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/replies.hpp"
 #include "engines/zookeeper/codec.hpp"
+#include "io/thread/random.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -207,6 +208,10 @@ void store::sweep_some() {
 
 void store::took_names(std::vector<std::string> names) {
   std::ranges::sort(names);
+  // Most programs open one session: each begins somewhere else, or none would come to the last.
+  if (!std::exchange(has_swept_, true) && names.size() > names_at_once) {
+    sweep_behind_ = names[io::random_bits() % names.size()];
+  }
   const auto first = std::ranges::upper_bound(names, sweep_behind_);
   std::vector<std::string> some(first, names.end());
   if (some.size() > names_at_once) some.resize(names_at_once);

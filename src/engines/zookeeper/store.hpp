@@ -115,6 +115,7 @@ class store : public std::enable_shared_from_this<store> {
   std::unordered_map<std::string, entry_facts> facts_;
   std::map<lock_name, queue_sight> sights_;
   std::string sweep_behind_;  ///< The name that was looked at last.
+  bool has_swept_{};
   bool sweeping_{};
   unsigned opened_{};
 };
