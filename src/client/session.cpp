@@ -92,6 +92,8 @@ void drop(std::shared_ptr<client::session_core>& core) noexcept {
   if (const auto closed = core->close(); !closed) {
     // Nobody to tell: the record falls when its ttl has run out.
   }
+  // Here: the last one to let go of the store may be a thread that must not wait.
+  core->store().notes().settle();
   core.reset();
 }
 

@@ -17,6 +17,7 @@ namespace {
 // As sessions and locks are: the engine behind it is not touched in a forked child.
 void drop(std::shared_ptr<client::operator_view>& view) noexcept {
   if (view && view->store()->left_alone()) return client::leave_alone(std::move(view));
+  if (view) view->store()->notes().settle();
   view.reset();
 }
 

@@ -2,6 +2,7 @@
 
 #include "io/thread/background.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::io {
@@ -9,26 +10,30 @@ namespace holdfast::io {
 void errand::ask() {
   {
     const held_mutex hold(mutex_);
-    asked_ = true;
+    ++asked_;
     if (std::exchange(running_, true)) return;
     began_ = std::chrono::steady_clock::now();
   }
   auto thread = start_thread("holdfast-errand", [self = shared_from_this()] { self->run(); });
   if (thread) return thread->detach();
   const held_mutex hold(mutex_);
-  running_ = asked_ = false;
-  ended_.notify_all();
+  running_ = false;
+  done_ = asked_;
+  news_.notify_all();
 }
 
 void errand::run() {
+  std::uint64_t begun = 0;
   for (;;) {
     {
       const held_mutex hold(mutex_);
-      if (!std::exchange(asked_, false)) {
+      done_ = std::max(done_, begun);
+      news_.notify_all();
+      if (done_ == asked_) {
         running_ = false;
-        ended_.notify_all();
         return;
       }
+      begun = asked_;
       began_ = std::chrono::steady_clock::now();
     }
     work();
@@ -38,8 +43,10 @@ void errand::run() {
 void errand::wait(duration limit) {
   if (on_library_thread()) return;
   const held_mutex hold(mutex_);
+  // Not what others ask for meanwhile: there may be no end of that.
+  const std::uint64_t mine = asked_;
   const auto until = began_ + limit;
-  while (running_ && ended_.wait_until(mutex_, until)) {
+  while (done_ < mine && news_.wait_until(mutex_, until)) {
   }
 }
 

@@ -6,6 +6,7 @@
 #include <holdfast/clock.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
 namespace holdfast::io {
@@ -25,9 +26,9 @@ class errand : public std::enable_shared_from_this<errand> {
 
   /// Has it done soon. Where the system gives no thread it is not done until somebody asks again.
   void ask() HOLDFAST_EXCLUDES(mutex_);
-  /// Waits until nothing is left to be done, or until what is under way has taken `limit`: one that
-  /// hangs for an hour does not hold up each who waits anew. Not on a thread of the library: there
-  /// it returns at once.
+  /// Waits until all that was asked for by now is done, or until what is under way has taken
+  /// `limit`: one that hangs for an hour does not hold up each who waits anew. Not on a thread of
+  /// the library: there it returns at once.
   void wait(duration limit) HOLDFAST_EXCLUDES(mutex_);
 
  private:
@@ -37,8 +38,9 @@ class errand : public std::enable_shared_from_this<errand> {
   void run() HOLDFAST_EXCLUDES(mutex_);
 
   mutex mutex_;  // Never held while the work is done.
-  condition ended_;
-  bool asked_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Since what is under way began.
+  condition news_;
+  std::uint64_t asked_ HOLDFAST_GUARDED_BY(mutex_){};  ///< How often.
+  std::uint64_t done_ HOLDFAST_GUARDED_BY(mutex_){};   ///< So many of those are.
   bool running_ HOLDFAST_GUARDED_BY(mutex_){};
   std::chrono::steady_clock::time_point began_ HOLDFAST_GUARDED_BY(mutex_){};
 };

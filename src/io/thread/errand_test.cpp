@@ -42,6 +42,34 @@ TEST(errand, is_done_once_more_for_all_who_ask_meanwhile) {
   EXPECT_EQ(e->times, 3) << "its thread has ended, and another one begins";
 }
 
+/// Never at rest: each work is asked for once more.
+class restless final : public errand {
+ public:
+  std::atomic<int> times{};
+  std::atomic<bool> ends{};
+
+ private:
+  void work() override {
+    ++times;
+    if (!ends) ask();
+    std::this_thread::sleep_for(1ms);
+  }
+};
+
+TEST(errand, is_not_waited_for_by_who_asked_once_while_others_go_on_asking) {
+  const auto e = std::make_shared<restless>();
+  e->ask();
+  const auto began = clock::now();
+  for (int n = 0; n < 10; ++n) {
+    e->ask();
+    e->wait(60s);
+  }
+  EXPECT_LT(clock::now() - began, 50s);
+  EXPECT_GE(e->times, 2);
+  e->ends = true;
+  e->wait(60s);
+}
+
 TEST(errand, that_hangs_holds_up_the_first_who_waits_and_nobody_later) {
   const auto e = std::make_shared<hanging>();
   e->wait(1h);  // There is nothing to be done.
