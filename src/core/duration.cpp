@@ -29,8 +29,8 @@ error bad(std::string_view text, std::string_view why) {
   std::string message = "duration \"";
   // The text may be anything a user typed; only a short, harmless part of it is repeated.
   // What follows in a URL may be a password.
-  const std::size_t servers = text.find("://");
-  const std::size_t shown = servers < text.size() ? std::min<std::size_t>(servers + 3, 40) : 40;
+  const std::size_t colon = text.find(':');
+  const std::size_t shown = colon < text.size() ? std::min<std::size_t>(colon + 1, 40) : 40;
   for (const char c : text.substr(0, shown)) {
     message += (c >= ' ' && c < 0x7f && c != '"') ? c : '?';
   }

@@ -64,12 +64,11 @@ class floor_file::records_lock {
 
 result<std::string> floor_file::path_in(std::string_view url) {
   if (!url.starts_with(scheme)) {
-    // What servers have there may be a password.
-    const std::size_t servers = url.find("://");
+    // What a store on servers has there may be a password.
+    const bool is_others = url.find("://") != url.npos || url.find('@') != url.npos;
+    const std::string_view scheme_of_url = url.substr(0, is_others ? url.find(':') : url.npos);
     const std::string shown =
-        servers == std::string_view::npos
-            ? lock_name(std::string(url)).printable()
-            : lock_name(std::string(url.substr(0, servers))).printable() + "://...";
+        lock_name(std::string(scheme_of_url)).printable() + (is_others ? ":..." : "");
     return invalid("a fence is in file:PATH, such as file:/srv/data/fence; '" + shown + "' is not");
   }
   std::string path(url.substr(scheme.size()));

@@ -198,6 +198,12 @@ TEST(redlock_set_up, the_status_of_a_node_that_is_out_names_its_eviction) {
   EXPECT_THAT(seen->nodes.at(0).standing, HasSubstr("; it drops keys"));
   EXPECT_THAT(seen->nodes.at(0).standing, HasSubstr("Set maxmemory-policy noeviction"));
   EXPECT_EQ(seen->nodes.at(1).standing, "votes") << "doctor is for those";
+  const auto refused = redlock::status(nodes.url());
+  ASSERT_TRUE(refused) << refused.error().message();
+  for (const std::size_t i : {0U, 1U}) {
+    const std::string& standing = refused->nodes.at(i).standing;
+    EXPECT_EQ(standing.rfind("drops keys"), 0U) << "once, and first: " << standing;
+  }
 }
 
 TEST(redlock_set_up, a_denied_session_without_a_record_is_free_within_the_max_ttl_of_the_nodes) {

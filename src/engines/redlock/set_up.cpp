@@ -122,8 +122,10 @@ node_info info_of(const cluster& c, node_index i) {
   n.version = p.server->version;
   n.role = io::role_of(*p.server);
   n.durable = p.facts.durable;
-  // Without that reason it is looked for in vain, each time that the keys are gone again.
-  const std::string unsafe = n.votes ? "" : unsafe_setting(*p.server);
+  // Without that reason it is looked for in vain, each time that the keys are gone again. Where it
+  // is not accepted, the standing says so.
+  const bool is_told = n.votes || !p.facts.unsafe.empty();
+  const std::string unsafe = is_told ? "" : unsafe_setting(*p.server);
   if (!unsafe.empty()) n.standing += "; it " + unsafe;
   if (!p.facts.record) return n;
   n.recorded = true;

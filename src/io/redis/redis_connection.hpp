@@ -80,8 +80,8 @@ class redis_connection {
     /// receiver and not to the listener.
     bool subscribes{};
     /// What begins something gets half of the limits. What ends or keeps what is there already, and
-    /// so comes in a bounded number, may fill them: a release finds room behind whatever it
-    /// releases, and a renewal behind any number of acquires.
+    /// so comes in a bounded number, may fill them: a renewal finds room behind any number of
+    /// acquires, and on redlock:// a release behind whatever it releases.
     bool may_fill{};
   };
 
