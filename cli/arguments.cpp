@@ -157,6 +157,20 @@ std::string unknown_option(const CLI::App& app, const words& given) {
   return {};
 }
 
+/// Of a sentence in which there are some.
+std::string each_as_typed(std::string_view text) {
+  std::string said;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    said += as_typed(word);
+    text.remove_prefix(word.size());
+    if (text.empty()) break;
+    said += ' ';
+    text.remove_prefix(1);
+  }
+  return said;
+}
+
 std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
   if (const auto said = name_with_dash(app, given)) return *said;
   const std::string unknown = unknown_option(app, given);
@@ -164,7 +178,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& 
     // Another word may stand for what is missing.
     const bool lacks = dynamic_cast<const CLI::RequiredError*>(&e) != nullptr;
     const std::string meant = lacks ? borrowed_option(unknown, option_names(app)) : std::string();
-    return meant.empty() ? as_typed(e.what()) : "unknown option " + as_typed(unknown) + meant;
+    return meant.empty() ? each_as_typed(e.what()) : "unknown option " + as_typed(unknown) + meant;
   }
   if (const auto said = forgotten_dashes(app, given)) return *said;
   if (const auto said = needless_command(app, given)) return *said;

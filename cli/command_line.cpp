@@ -19,8 +19,8 @@ bool wants_json(const std::vector<std::string>& ours) {
 }
 
 std::string as_typed(std::string_view word) {
-  const bool has_url = word.find("://") != std::string_view::npos;
-  return harmless(has_url ? without_password(word) : std::string(word));
+  if (is_for_a_store(word)) return harmless(without_password(word));
+  return harmless(without_its_password(word));
 }
 
 std::string shell_word(std::string_view word) {

@@ -29,7 +29,8 @@ struct words {
 bool wants_json(const std::vector<std::string>& ours);
 
 /// A word of the command line for messages: harmless(), and without the password of a URL, which
-/// may stand where none belongs.
+/// may stand where none belongs. The rest of a URL that is no store's is kept, for it may be a word
+/// of the command.
 std::string as_typed(std::string_view word);
 
 /// The same as a shell reads it back, for lines that are meant to be typed.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -239,6 +240,30 @@ std::string needless_readers_of(const std::string& password_file) {
   struct stat seen {};
   if (::stat(password_file.c_str(), &seen) != 0 || !S_ISREG(seen.st_mode)) return {};
   return (seen.st_mode & S_IRGRP) != 0 && seen.st_uid == ::geteuid() ? "its group" : "";
+}
+
+bool is_for_a_store(std::string_view word) {
+  constexpr std::array<std::string_view, 7> schemes{"redis", "rediss",    "valkey", "redlock",
+                                                    "etcd",  "zookeeper", "zk"};
+  constexpr std::string_view tls = "+tls";
+  const std::size_t slashes = word.find("://");
+  const bool is_url = slashes != std::string_view::npos;
+  std::string before(word.substr(0, is_url ? slashes : std::min(word.find(':'), word.size())));
+  std::ranges::transform(before, before.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (before.ends_with(tls)) before.resize(before.size() - tls.size());
+  if (!is_url && before.size() == word.size()) return false;
+  // An option may stand before it.
+  return std::ranges::any_of(schemes, [&](std::string_view scheme) {
+    return is_url || word.starts_with('-') ? before.ends_with(scheme) : before == scheme;
+  });
+}
+
+std::string without_its_password(std::string_view word) {
+  std::string shown(word);
+  const auto found = login_in(word);
+  if (found) shown.erase(found->colon, found->sign - found->colon);
+  return shown;
 }
 
 std::string without_password(std::string_view url) {

@@ -76,6 +76,12 @@ result<duration> read_duration(key which, std::string_view text);
 /// one: the value of a key that no engine knows, and a user without a password.
 std::string without_password(std::string_view url);
 bool has_password(std::string_view url);
+/// Whether a word has the URL of a store on servers, or of one as others write it, well-formed or
+/// not.
+bool is_for_a_store(std::string_view word);
+/// Of a URL that is no store's, or of any word: without the password of "user:password@" behind
+/// "//".
+std::string without_its_password(std::string_view word);
 /// The path that the URL names as `password_file`; empty without one.
 std::string password_file_in(std::string_view url);
 /// A plain file whose mode lets every user of the machine read it.

@@ -97,6 +97,20 @@ TEST(password_in_url, is_found_and_left_out) {
   EXPECT_FALSE(has_password("etcd://h:1/p?ca=a:b@c"));
 }
 
+TEST(password_in_url, of_any_word_is_left_out_and_all_else_only_of_stores) {
+  for (const char* word : {"redis://x", "REDIS+TLS://x", "--store=etcd://x", "-xzookeeper://x",
+                           "redis:/u:secret@h", "--store=redis:/u:secret@h", "rediss://secret@h"}) {
+    EXPECT_TRUE(is_for_a_store(word)) << word;
+  }
+  for (const char* word :
+       {"", "redis", "https://u:secret@h/p?id=1", "local:/a", "my-redis:a@b", "ssh://git@h/a"}) {
+    EXPECT_FALSE(is_for_a_store(word)) << word;
+  }
+  EXPECT_EQ(without_its_password("https://u:secret@h/p?id=1&x=2"), "https://u@h/p?id=1&x=2");
+  EXPECT_EQ(without_its_password("ssh://git@h/a"), "ssh://git@h/a");
+  EXPECT_EQ(without_its_password("a:b@c"), "a:b@c");
+}
+
 TEST(password_in_url, that_other_clients_take_is_left_out) {
   EXPECT_EQ(without_password("redis://secret@host:1/0"), "redis://...@host:1/0");
   EXPECT_EQ(without_password("redis://me@h?password_file=/x"), "redis://me@h?password_file=/x");

@@ -177,8 +177,8 @@ void wrapper::warn_of_no_fencing_token(const lock& held) const {
   out_.warn("warning: HOLDFAST_FENCING_TOKEN is empty: " + fencing.error().message());
 }
 
-/// The lock is given back when this returns; until then nothing is said for which somebody would
-/// have to read.
+/// The lock is given back when this returns; until then nothing is said that nobody reads, but for
+/// a reader that stops in the moment between the question and the line.
 run_end wrapper::run_under(session& s, lock held) {
   if (!lease_fits(held)) return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
   if (auto admitted = admit_at_fence(held); !admitted) {

@@ -22,7 +22,8 @@ hides() {
 # As one writes them for holdfast, and as for other clients.
 urls=('redis://u:SECRETPW@127.0.0.1:1' 'redis://SECRETPW@127.0.0.1:1'
   'redis://127.0.0.1:1?password=SECRETPW' 'redlock://u:SECRETPW@127.0.0.1:1?password=SECRETPW'
-  'etcd://127.0.0.1:1?ttl=3s&auth=SECRETPW' 'zookeeper://SECRETPW@127.0.0.1:1')
+  'etcd://127.0.0.1:1?ttl=3s&auth=SECRETPW' 'zookeeper://SECRETPW@127.0.0.1:1'
+  'redis:/u:SECRETPW@127.0.0.1:1')
 
 @test "no message about typing mistakes repeats a password" {
   for url in "${urls[@]}"; do
@@ -39,8 +40,8 @@ urls=('redis://u:SECRETPW@127.0.0.1:1' 'redis://SECRETPW@127.0.0.1:1'
   done
   expect 64 holdfast --store "${urls[0]}" ls
   says 'options come after the verb: holdfast ls --store redis://u@127.0.0.1:1;'
-  expect 64 holdfast run x curl https://h/p
-  says 'holdfast run x -- curl https://h/p;'
+  expect 64 holdfast run x curl 'https://u:SECRETPW@h/p?id=1&x=2'
+  says "holdfast run x -- curl 'https://u@h/p?id=1&x=2';"
 }
 
 @test "no message about a store repeats a password, wherever its URL came from" {
