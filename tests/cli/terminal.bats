@@ -230,11 +230,20 @@ T
   reader=$!
   until_true test -e unread
 }
+# until_it_stands: where /proc does not tell that, nothing is tested.
+until_it_stands() {
+  until_true stands_in_a_write && return
+  kill -0 "$(<unread)"
+  : >read
+  release 2>/dev/null || true
+  wait "$reader" || true
+  skip "NOT TESTED: no wchan in /proc"
+}
 stands_in_a_write() { [[ $(<"/proc/$(<unread)/wchan") == *pipe_write* ]]; }
 
 # gives_back_what_it_held: the lock x, and its session, while it still stands there.
 gives_back_what_it_held() {
-  until_true stands_in_a_write || { kill -0 "$(<unread)"; skip "NOT TESTED: no wchan in /proc"; }
+  until_it_stands
   expect 0 holdfast run x --wait 20s -- true
   expect 0 holdfast ls --sessions --json
   json 'assert a["sessions"] == [], a'
@@ -270,8 +279,9 @@ gives_back_what_it_held() {
   hold_it
   nobody_reads 69 run x -- touch ran
   until_true eval "holdfast show x | grep -q waiting"
-  kill -KILL "$(pgrep -P "$(<unread)" holdfast-guard)"
-  until_true stands_in_a_write || { kill -0 "$(<unread)"; skip "NOT TESTED: no wchan in /proc"; }
+  # It has its name when it runs, which may be later.
+  kill -KILL "$(pgrep -P "$(<unread)")"
+  until_it_stands
   release
   gives_back_what_it_held
   [[ ! -e ran ]]
